@@ -1,0 +1,1 @@
+"""The `taquin` command."""
