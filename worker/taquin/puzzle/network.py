@@ -1,0 +1,103 @@
+"""The one kernel: a sorting network that counts its exchanges, on a whole block of boards at once.
+
+Sorting a board answers both questions about it. Its labels, in order, are the goal's labels in order exactly if it
+is an arrangement of them; and as every exchange flips the parity of a permutation and the sorted board is even, the
+number of exchanges has the parity of the board, read as a sequence with the blank as its smallest number.
+
+The network is Batcher's merge exchange (Knuth, The Art of Computer Programming, volume 3, 5.2.2, Algorithm M): about
+n/4 * log2(n)**2 comparisons of cells that do not depend on the values in them, so each one is made for thousands of
+boards by one call on arrays. For that the block is transposed: one row of the array for each cell of a board.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+
+class Run(NamedTuple):
+    """Comparisons at one distance: of cell ``i`` with ``i + distance``, for ``length`` cells out of each ``period``."""
+
+    start: int
+    distance: int
+    groups: int
+    period: int
+    length: int
+
+    def cut(self, rows: Array, start: int) -> Array:
+        """View the cells of this run, from ``start`` on: (groups, length, boards)."""
+        stop = start + self.groups * self.period
+        return rows[start:stop].reshape(self.groups, self.period, -1)[:, : self.length]
+
+
+@lru_cache(maxsize=256)
+def merge_exchange(cells: int) -> tuple[Run, ...]:
+    """List the comparisons that sort any sequence of so many cells.
+
+    Algorithm M compares ``i`` with ``i + d`` where ``i & p == r``: cells in groups of ``p``, one group out of two.
+    """
+    top = 1 << max(cells - 1, 0).bit_length() >> 1
+    runs = []
+    p = top
+    while p:
+        q, r, d = top, 0, p
+        while True:
+            last = cells - d  # the first cell without a partner at this distance
+            groups, rest = divmod(max(last - r, 0), 2 * p)
+            groups += rest >= p
+            if groups:
+                runs.append(Run(r, d, groups, 2 * p, p))
+            if 0 < rest < p:
+                runs.append(Run(r + groups * 2 * p, d, 1, rest, rest))
+            if q == p:
+                break
+            d, q, r = q - p, q >> 1, p
+        p >>= 1
+    return tuple(runs)
+
+
+class Sorter:
+    """The arrays in which blocks of one size are sorted; each call makes its own, so threads share nothing.
+
+    ``columns`` is the block, transposed: (cells, boards).
+    """
+
+    def __init__(self, cells: int, boards: int, dtype: DTypeLike) -> None:
+        """Lay out all arrays, and all views of them, once for many blocks."""
+        # The last group of a run may end beyond the board; no comparison reaches there.
+        rows = np.empty((2 * cells, boards), dtype)
+        self.columns: Array = rows[:cells]
+        pairs = max(cells // 2, 1)
+        self._odd = np.empty((pairs, boards), np.bool_)
+        exchange = np.empty((pairs, boards), np.bool_)
+        smaller = np.empty((pairs, boards), dtype)
+        self._steps = []
+        for run in merge_exchange(cells):
+            used, form = run.groups * run.length, (run.groups, run.length, boards)
+            self._steps.append(
+                (
+                    run.cut(rows, run.start),
+                    run.cut(rows, run.start + run.distance),
+                    *(work[:used].reshape(form) for work in (exchange, self._odd, smaller)),
+                )
+            )
+
+    def load(self, boards: Array) -> None:
+        """Take in a block of boards, (boards, cells), of any integer dtype whose values fit."""
+        np.copyto(self.columns, boards.T, casting="unsafe")
+
+    def sort(self) -> NDArray[np.bool_]:
+        """Sort ``columns`` in place, and tell of each board whether the number of exchanges was odd: (boards,)."""
+        self._odd.fill(False)
+        for low, high, exchange, odd, smaller in self._steps:
+            np.greater(low, high, out=exchange)
+            np.logical_xor(odd, exchange, out=odd)
+            np.minimum(low, high, out=smaller)
+            np.maximum(low, high, out=high)
+            np.copyto(low, smaller)
+        return np.logical_xor.reduce(self._odd, axis=0)
