@@ -6,6 +6,7 @@
     │   ├── BadGoal                       the board to be reached
     │   ├── BadBoard                      a board, or one of many; ``problems`` names everything wrong
     │   └── BadSettings                   an environment variable or an argument of ``Settings``
+    ├── Busy                              Redis or the queue is full; nothing was written; send again later
     ├── Conflict                          an id is already in use for another request
     ├── Unknown (also a LookupError)      no such work: never submitted, or expired
     ├── GaveUp                            the work is a dead letter; ``cause`` says why
@@ -52,6 +53,10 @@ class BadBoard(BadInput):
 
 class BadSettings(BadInput):
     """A setting that is missing, of the wrong kind, or contradicts another."""
+
+
+class Busy(TaquinError):
+    """Redis or the queue is full; nothing was written, and the same request may be sent again later."""
 
 
 class Conflict(TaquinError):

@@ -1,0 +1,376 @@
+"""Every verb of the ledger, on fakeredis and on a real server."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from taquin.errors import Busy, Conflict, Unavailable, Unknown
+from taquin.connection import connect
+from taquin.ledger import Ledger, Overdue
+from taquin.settings import Settings
+
+
+@pytest.fixture
+def ledger(redis, settings):
+    return Ledger(redis, settings)
+
+
+def submit(ledger, id="a", payload=b"{}"):
+    return ledger.submit(id, "repair", "interactive", payload)
+
+
+def expire_lease(redis, id="a"):
+    redis.zadd("taquin:due", {id: 0})
+
+
+def test_a_unit_goes_from_waiting_to_done(ledger, redis):
+    assert submit(ledger)
+    assert ledger.read("a").state == "waiting"
+    unit = ledger.begin("a")
+    assert (unit.kind, unit.payload, unit.attempt) == ("repair", b"{}", 1)
+    assert ledger.read("a").state == "running"
+    assert ledger.finish("a", b"answer")
+    record = ledger.read("a")
+    assert (record.state, record.answer, record.attempts) == ("done", b"answer", 1)
+    assert record.created <= record.settled
+    assert redis.zcard("taquin:due") == 0
+
+
+def test_finished_work_expires_and_nothing_else_does(ledger, redis, settings):
+    submit(ledger, "a")
+    submit(ledger, "b")
+    assert redis.pttl("taquin:work:a") == -1
+    ledger.begin("a")
+    assert redis.pttl("taquin:work:a") == -1
+    ledger.finish("a", b"x")
+    assert 0 < redis.pttl("taquin:work:a") <= settings.keep_answers * 1000
+    assert redis.pttl("taquin:due") == -1
+
+
+def test_the_same_submitted_twice_is_one_unit(ledger):
+    assert submit(ledger)
+    assert not submit(ledger)
+    ledger.begin("a")
+    ledger.finish("a", b"x")
+    assert not submit(ledger)
+    assert ledger.read("a").state == "done"
+
+
+def test_an_id_stands_for_one_request_only(ledger):
+    submit(ledger)
+    with pytest.raises(Conflict, match="a was already submitted"):
+        submit(ledger, payload=b"[]")
+    with pytest.raises(Conflict):
+        ledger.submit("a", "validate", "interactive", b"{}")
+    assert ledger.read("a").payload == b"{}"
+
+
+def test_a_full_ledger_refuses_before_anything_is_written(redis, settings):
+    ledger = Ledger(redis, settings.model_copy(update={"max_waiting": 2}))
+    submit(ledger, "a")
+    submit(ledger, "b")
+    with pytest.raises(Busy, match="2 units of work are waiting already"):
+        submit(ledger, "c")
+    assert not redis.exists("taquin:work:c")
+    assert not submit(ledger, "b")  # a retry of what is in is no new work
+    ledger.begin("a")
+    ledger.finish("a", b"")
+    assert submit(ledger, "c")
+
+
+def test_a_lease_is_exclusive(ledger):
+    submit(ledger)
+    assert ledger.begin("a")
+    assert ledger.begin("a") is None
+    assert ledger.read("a").attempts == 1
+
+
+def test_the_broker_may_take_a_lease_back(ledger):
+    submit(ledger)
+    ledger.begin("a")
+    assert ledger.begin("a", redelivered=True).attempt == 2
+
+
+def test_a_lease_that_is_over_may_be_taken(ledger, redis):
+    submit(ledger)
+    ledger.begin("a")
+    expire_lease(redis)
+    assert ledger.begin("a").attempt == 2
+
+
+def test_a_begin_whose_reply_was_lost_may_be_repeated(ledger, monkeypatch):
+    class Same:
+        hex = "token"
+
+    monkeypatch.setattr("taquin.ledger.uuid4", Same)
+    submit(ledger)
+    assert ledger.begin("a") == ledger.begin("a")
+    assert ledger.read("a").attempts == 1
+
+
+@pytest.mark.parametrize("settled", ["done", "dead"])
+def test_settled_work_is_not_begun_again(ledger, settings, settled):
+    submit(ledger)
+    for _ in range(settings.max_attempts):
+        unit = ledger.begin("a", redelivered=True)
+        if settled == "dead":
+            ledger.fail(unit, "no")
+    if settled == "done":
+        ledger.finish("a", b"x")
+    assert ledger.begin("a", redelivered=True) is None
+    assert ledger.read("a").state == settled
+
+
+def test_a_forged_id_is_no_work(ledger, redis):
+    assert ledger.begin("never") is None
+    assert not ledger.finish("never", b"x")
+    assert redis.keys("*") == []
+
+
+def test_the_first_answer_is_kept(ledger, redis):
+    """A zombie that wakes after its lease neither overwrites nor counts twice."""
+    submit(ledger)
+    ledger.begin("a")
+    expire_lease(redis)
+    ledger.begin("a")
+    assert ledger.finish("a", b"first")
+    assert not ledger.finish("a", b"second")
+    assert ledger.read("a").answer == b"first"
+
+
+def test_many_who_finish_at_once_are_one(redis_process, redis, settings):
+    del redis
+    ledgers = [Ledger(connect(settings), settings) for _ in range(8)]
+    for round_ in range(20):
+        id = f"r{round_}"
+        submit(ledgers[0], id)
+        kept = []
+        start = threading.Barrier(len(ledgers))
+
+        def finish(ledger, id=id, kept=kept, start=start):
+            start.wait()
+            kept.append(ledger.finish(id, b"x"))
+
+        threads = [threading.Thread(target=finish, args=(ledger,)) for ledger in ledgers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(kept) == 1
+
+
+def test_a_failed_attempt_is_followed_by_another_until_the_last(ledger, redis, settings):
+    submit(ledger)
+    for attempt in range(1, settings.max_attempts + 1):
+        unit = ledger.begin("a")
+        assert unit.attempt == attempt
+        ledger.fail(unit, f"failure {attempt}")
+        if attempt < settings.max_attempts:
+            assert ledger.read("a").state == "waiting"
+            redis.zadd("taquin:due", {"a": 0})
+            assert ledger.sweep("s") == [Overdue("a", "interactive")]
+    record = ledger.read("a")
+    assert (record.state, record.error) == ("dead", "failure 3")
+    assert "failed in each of 3 attempts" in record.cause
+    assert [letter.id for letter in ledger.dead()] == ["a"]
+    assert redis.zcard("taquin:due") == 0
+    assert redis.pttl("taquin:work:a") == -1
+
+
+def test_who_lost_the_lease_cannot_fail_the_work(ledger, redis):
+    submit(ledger)
+    zombie = ledger.begin("a")
+    expire_lease(redis)
+    ledger.begin("a")
+    ledger.fail(zombie, "late")
+    assert ledger.read("a").state == "running"
+    assert ledger.read("a").error == ""
+
+
+def test_work_that_ends_its_worker_dies_after_its_last_attempt(ledger, redis, settings):
+    submit(ledger)
+    for _ in range(settings.max_attempts):
+        assert ledger.begin("a")
+        expire_lease(redis)
+        ledger.sweep("s")
+    record = ledger.read("a")
+    assert record.state == "dead"
+    assert "died, hung or was stopped in each of 3 attempts" in record.cause
+
+
+def test_a_redelivered_message_of_work_without_attempts_left_buries_it(ledger, settings):
+    submit(ledger)
+    for _ in range(settings.max_attempts):
+        ledger.begin("a", redelivered=True)
+    assert ledger.begin("a", redelivered=True) is None
+    assert ledger.read("a").state == "dead"
+
+
+def test_what_is_not_yet_due_is_not_swept(redis, settings):
+    ledger = Ledger(redis, settings.model_copy(update={"resend_after": 60.0}))
+    submit(ledger)
+    assert ledger.sweep("s") == []
+
+
+def test_a_lost_message_is_sent_again_when_its_queue_is_empty(ledger, redis):
+    submit(ledger)
+    expire_lease(redis)
+    assert ledger.sweep("s") == [Overdue("a", "interactive")]
+    assert ledger.sweep("s") == []  # not at every sweep
+
+
+def test_a_deep_backlog_is_not_multiplied(ledger, redis):
+    """What stands in line is not sent again, but what the line has passed is."""
+    for number in range(100):
+        submit(ledger, f"u{number}")
+        redis.lpush("interactive", f"message of u{number}")
+    for id in redis.zrange("taquin:due", 0, -1):
+        expire_lease(redis, id)
+    assert ledger.sweep("s") == []
+    # The message of u0 is lost; that of u1 is begun, so the line has passed u0.
+    redis.rpop("interactive", 2)
+    ledger.begin("u1")
+    for number in [0, *range(2, 100)]:
+        expire_lease(redis, f"u{number}")
+    assert ledger.sweep("s") == [Overdue("u0", "interactive")]
+
+
+def test_the_queues_are_counted_apart(ledger, redis):
+    ledger.submit("i", "repair", "interactive", b"{}")
+    ledger.submit("b", "repair", "bulk", b"{}")
+    ledger.submit("b2", "repair", "bulk", b"{}")
+    redis.lpush("interactive", "message")
+    redis.lpush("bulk", "message")
+    ledger.begin("b2")
+    for id in ("i", "b"):
+        expire_lease(redis, id)
+    assert ledger.sweep("s") == [Overdue("b", "bulk")]
+
+
+def test_resends_come_further_and_further_apart(ledger, redis):
+    def now():
+        seconds, micros = redis.time()
+        return seconds * 1000 + micros // 1000
+
+    submit(ledger)
+    for factor in (2, 4, 8, 16, 32, 32, 32):
+        expire_lease(redis)
+        before = now()
+        assert ledger.sweep("s")
+        due = redis.zscore("taquin:due", "a")
+        assert before <= due - factor * 50 <= now()
+
+
+def test_one_sweeps_at_a_time(ledger, redis):
+    assert ledger.sweep("one") == []
+    assert ledger.sweep("two") is None
+    redis.pexpire("taquin:sweeper", 1)
+    time.sleep(0.05)
+    assert ledger.sweep("two") == []
+
+
+def test_a_unit_deleted_by_hand_stops_no_sweep(ledger, redis):
+    submit(ledger, "a")
+    submit(ledger, "b")
+    redis.delete("taquin:work:a")
+    redis.hdel("taquin:work:b", "seq", "attempts")
+    expire_lease(redis, "a")
+    expire_lease(redis, "b")
+    assert ledger.sweep("s") == [Overdue("b", "interactive")]
+    assert redis.zscore("taquin:due", "a") is None
+
+
+def test_watchers_are_told(ledger, redis):
+    pubsub = redis.pubsub(ignore_subscribe_messages=True)
+    pubsub.subscribe("one", "two")
+    submit(ledger)
+    for channel in ("one", "two", "one"):
+        ledger.watch("a", channel)
+    ledger.begin("a")
+    ledger.finish("a", b"x")
+    told = []
+    deadline = time.monotonic() + 5
+    while len(told) < 2 and time.monotonic() < deadline:
+        message = pubsub.get_message(timeout=0.1)
+        if message:
+            told.append((message["channel"], message["data"]))
+    assert sorted(told) == [(b"one", b"a"), (b"two", b"a")]
+    assert pubsub.get_message(timeout=0.1) is None
+    pubsub.close()
+
+
+def test_a_dead_letter_can_be_retried_and_its_count_starts_anew(ledger, settings, redis):
+    submit(ledger)
+    for _ in range(settings.max_attempts):
+        ledger.fail(ledger.begin("a"), "no")
+    ledger.retry("a")
+    assert list(ledger.dead()) == []
+    assert ledger.sweep("s") == [Overdue("a", "interactive")]
+    assert ledger.begin("a").attempt == 1
+    ledger.finish("a", b"x")
+    assert ledger.read("a").answer == b"x"
+
+
+def test_a_dead_letter_can_be_dropped(ledger, settings, redis):
+    submit(ledger)
+    for _ in range(settings.max_attempts):
+        ledger.fail(ledger.begin("a"), "no")
+    ledger.drop("a")
+    with pytest.raises(Unknown):
+        ledger.read("a")
+    assert redis.zcard("taquin:dead") == 0
+
+
+@pytest.mark.parametrize("verb", ["retry", "drop"])
+def test_only_dead_letters_are_retried_or_dropped(ledger, verb):
+    submit(ledger)
+    for id in ("a", "never"):
+        with pytest.raises(Unknown, match=f"no dead letter {id}"):
+            getattr(ledger, verb)(id)
+    assert ledger.read("a").state == "waiting"
+
+
+def test_unknown_work_is_an_error(ledger):
+    for verb in (ledger.read, lambda id: ledger.watch(id, "c")):
+        with pytest.raises(Unknown, match="no work never"):
+            verb("never")
+
+
+def test_a_script_flush_is_survived(ledger, redis):
+    submit(ledger, "a")
+    redis.script_flush()
+    assert submit(ledger, "b")
+
+
+def test_a_prefix_keeps_two_ledgers_apart(redis, settings):
+    one, two = (Ledger(redis, settings.model_copy(update={"key_prefix": prefix})) for prefix in ("one:", "two:"))
+    submit(one)
+    with pytest.raises(Unknown):
+        two.read("a")
+    assert all(key.startswith(b"one:") for key in redis.keys("*"))
+
+
+def test_a_redis_that_is_away_is_named_without_its_password():
+    settings = Settings(redis_url="redis://user:secret@127.0.0.1:1/0", redis_timeout=0.2)
+    with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 does not answer") as caught:
+        submit(Ledger(connect(settings, retries=0), settings))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.redis_server
+def test_a_full_redis_refuses_before_anything_is_written():
+    from taquin.embedded import run_redis
+
+    with run_redis("server", arguments=("--maxmemory", "2mb", "--maxmemory-policy", "noeviction")) as process:
+        settings = Settings(redis_url=process.url)
+        redis = connect(settings)
+        ledger = Ledger(redis, settings)
+        with pytest.raises(Busy, match="is full"):
+            for number in range(100):
+                submit(ledger, f"u{number}", b"x" * 100_000)
+        written = {key.decode().removeprefix("taquin:work:") for key in redis.keys("taquin:work:*")}
+        assert written == {id.decode() for id in redis.zrange("taquin:due", 0, -1)}
+        assert ledger.read("u0").state == "waiting"
+        redis.close()

@@ -1,0 +1,84 @@
+"""The one place where the parts are wired together."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from celery import Celery, signals
+
+from taquin import tasks
+from taquin.carrier import Carrier, carrier_config
+from taquin.connection import connect
+from taquin.health import heartbeat_step
+from taquin.ledger import Ledger
+from taquin.logs import configure_logging
+from taquin.messages import INTERACTIVE
+from taquin.sweeper import Sweeper, sweeper_step
+
+if TYPE_CHECKING:
+    from taquin.settings import Settings
+
+SOFT_SHUTDOWN = 5.0
+"""Seconds that a worker told to stop gives the tasks in hand; what is left then is handed back to the queue."""
+
+
+def make_app(settings: Settings) -> Celery:
+    """Return the Celery app of a worker. Nothing is opened, and no other app of this process is touched."""
+    app = Celery("taquin", set_as_current=False, autofinalize=False)
+    app.config_from_object(carrier_config(settings) | _worker_config(settings))
+    tasks.register(app, Ledger(connect(settings), settings), settings)
+    # Connections of its own: pool processes are forked while the sweeper's thread may hold a lock of its pool.
+    sweeper = Sweeper(Ledger(connect(settings), settings), Carrier(settings), settings)
+    app.steps["worker"].add(sweeper_step(sweeper))
+    if settings.heartbeat_file is not None:
+        app.steps["consumer"].add(heartbeat_step(settings.heartbeat_file))
+    signals.setup_logging.connect(lambda **_: configure_logging(settings), weak=False, dispatch_uid="taquin")
+    app.finalize()
+    return app
+
+
+def worker_arguments(queues: str, *, concurrency: int | None = None, pool: str | None = None) -> list[str]:
+    """Return what follows ``celery`` on the command line of a worker."""
+    if pool is None:
+        pool = "prefork" if hasattr(os, "fork") else "threads"
+    arguments = ["worker", "--queues", queues, "--pool", pool]
+    if concurrency is not None:
+        arguments += ["--concurrency", str(concurrency)]
+    # Nobody listens to these, and without them the first task runs a second sooner.
+    return [*arguments, "--without-mingle", "--without-gossip", "--without-heartbeat"]
+
+
+def _worker_config(settings: Settings) -> dict[str, Any]:
+    sockets = {
+        "socket_timeout": settings.redis_timeout,
+        "socket_connect_timeout": settings.redis_timeout,
+        "socket_keepalive": True,
+    }
+    return {
+        "result_backend": carrier_config(settings)["broker_url"],
+        "result_expires": 3_600,
+        # Otherwise an answer is lost when Redis is away at the moment a task ends (celery issue 8588).
+        "result_backend_always_retry": True,
+        "result_backend_transport_options": sockets,
+        "redis_socket_timeout": settings.redis_timeout,
+        "redis_socket_connect_timeout": settings.redis_timeout,
+        "redis_socket_keepalive": True,
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": True,
+        # For the open door, which carries one board; the carrier names the limit of each unit of the ledger itself.
+        "task_time_limit": settings.time_limit(INTERACTIVE),
+        "task_soft_time_limit": settings.soft_time_limit(INTERACTIVE),
+        "worker_prefetch_multiplier": 1,
+        "worker_hijack_root_logger": False,
+        "worker_redirect_stdouts": False,
+        "worker_soft_shutdown_timeout": SOFT_SHUTDOWN,
+        "worker_cancel_long_running_tasks_on_connection_loss": True,
+        # A backstop: nothing of ours grows, but a library might.
+        "worker_max_tasks_per_child": 100_000,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_channel_error_retry": True,
+        # A remote control that nobody uses is one more open door and three more keys.
+        "worker_enable_remote_control": False,
+    }

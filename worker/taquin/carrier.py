@@ -1,0 +1,84 @@
+"""Celery, the carrier: takes the ids of work to the workers. What both ends must agree on stands here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from celery import Celery
+from kombu import Exchange, Queue
+from kombu.exceptions import OperationalError
+
+from taquin.connection import KEEPALIVE_PROBES, place
+from taquin.errors import Unavailable
+from taquin.messages import QUEUES, WORK
+
+if TYPE_CHECKING:
+    from taquin.settings import Settings
+
+
+def carrier_config(settings: Settings) -> dict[str, Any]:
+    """Celery's configuration of the connection, the same for those who send and those who consume."""
+    url = settings.redis_url.get_secret_value()
+    # kombu spells Redis's own unix scheme differently.
+    broker = url.replace("unix://", "redis+socket://", 1)
+    sockets = {
+        "socket_timeout": settings.redis_timeout,
+        "socket_connect_timeout": settings.redis_timeout,
+        "socket_keepalive": True,
+        "health_check_interval": KEEPALIVE_PROBES,
+    }
+    return {
+        "broker_url": broker,
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "result_serializer": "json",
+        "task_default_queue": QUEUES[0],
+        # The default exchange needs no binding in Redis, so a full Redis cannot keep a worker from starting.
+        "task_queues": [Queue(name, Exchange(""), routing_key=name) for name in QUEUES],
+        "task_routes": None,
+        "broker_transport_options": {
+            **sockets,
+            # Five times the longest task: what a worker holds goes back only when that worker is surely gone.
+            "visibility_timeout": 5 * max(settings.time_limit(queue) for queue in QUEUES),
+            # Look for such messages every 5 s instead of every 100 s, and do not wait 300 s for a dead looker's mutex.
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 1,
+            "unacked_mutex_expire": 30,
+            # In the order in which the queues are named: a waiting player comes before a chunk.
+            "queue_order_strategy": "priority",
+        },
+    }
+
+
+class Carrier:
+    """Sends the ids of work. Threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open nothing yet."""
+        self._settings = settings
+        self._app = Celery("taquin-carrier", set_as_current=False, autofinalize=False)
+        self._app.config_from_object(carrier_config(settings))
+
+    def send(self, id: str, queue: str) -> None:
+        """Send one message; the ledger, not this call, is what guarantees the work.
+
+        Raises:
+            Unavailable: Redis does not answer.
+        """
+        try:
+            self._app.send_task(
+                WORK,
+                args=[id],
+                task_id=id,
+                queue=queue,
+                ignore_result=True,
+                time_limit=self._settings.time_limit(queue),
+                soft_time_limit=self._settings.soft_time_limit(queue),
+                retry=False,
+            )
+        except OperationalError as error:
+            raise Unavailable(f"Redis at {place(self._settings)} does not answer: {error}") from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._app.close()

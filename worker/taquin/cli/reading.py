@@ -1,0 +1,106 @@
+"""Reading boards from files: text, or JSON lines; one at a time, however long the file is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from taquin.errors import BadInput
+from taquin.puzzle.text import parse_boards
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+LINE_MOST: Final = 2_000_000
+"""Characters of the longest line that is read: more than the largest board takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One board of a file: where it begins, and the request it makes; ``error`` instead if it cannot be read."""
+
+    source: str
+    line: int
+    request: Any
+    error: str = ""
+
+
+def read_entries(paths: Iterable[str], defaults: dict[str, Any]) -> Iterator[Entry]:
+    """Read the boards of the files, ``-`` for standard input.
+
+    Args:
+        paths: of the files. One that begins with ``[`` or ``{`` holds JSON lines, any other one text.
+        defaults: fields of the request that a board, or a request object, does not name itself.
+
+    Raises:
+        BadInput: a file cannot be read, is no text, or holds no board.
+    """
+    for path in paths:
+        count = 0
+        with _opened(path) as (name, file):
+            try:
+                for entry in _entries(name, file, defaults):
+                    count += 1
+                    yield entry
+            except UnicodeDecodeError as error:
+                raise BadInput(f"{name} is no text: {error.reason} at byte {error.start}; UTF-8 is expected") from None
+        if count == 0:
+            raise BadInput(f"{name} holds no board")
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[str, TextIO]]:
+    if path == "-":
+        yield "standard input", sys.stdin
+        return
+    try:
+        file = open(path, encoding="utf-8-sig")  # noqa: PTH123, SIM115  closed below; opening alone is guarded
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    with file:
+        yield path, file
+
+
+def _entries(name: str, file: TextIO, defaults: dict[str, Any]) -> Iterator[Entry]:
+    lines = _lines(name, file)
+    for number, line in lines:
+        if line.strip():
+            rest = _chain((number, line), lines)
+            if line.lstrip()[0] in "[{":
+                yield from _json_entries(name, rest, defaults)
+            else:
+                for at, board in parse_boards(rest):
+                    yield Entry(name, at, defaults | {"board": board})
+            return
+
+
+def _lines(name: str, file: TextIO) -> Iterator[tuple[int, str]]:
+    number = 0
+    while line := file.readline(LINE_MOST):
+        number += 1
+        if len(line) == LINE_MOST and not line.endswith("\n"):
+            raise BadInput(f"{name}:{number} is longer than {LINE_MOST:,} characters: no board is")
+        yield number, line
+
+
+def _chain(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _json_entries(name: str, lines: Iterator[tuple[int, str]], defaults: dict[str, Any]) -> Iterator[Entry]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply, or too long a number"
+            yield Entry(name, number, None, f"the line is not JSON: {what}")
+            continue
+        # A board that is no list goes on as it is, to be answered `invalid` with the reason.
+        yield Entry(name, number, defaults | value if isinstance(value, dict) else defaults | {"board": value})

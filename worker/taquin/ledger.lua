@@ -1,0 +1,243 @@
+--[[ The ledger: every change of a unit of work is one call of this script, so it happens whole or not at all.
+
+Keys (P is the settable prefix, "taquin:" by default; all times are milliseconds by this server's clock):
+
+  P work:<id>   hash, one unit of work
+                kind      what to do: validate | repair
+                queue     interactive | bulk
+                payload   the request, as it was submitted
+                state     waiting -> running -> done, or dead
+                attempts  how often it was begun
+                seq       its place among what was sent on its queue; 0 after a failure: its message is used up
+                sends     how often its message was sent
+                run       the token of the attempt that holds it; absent unless running
+                error     what the last failed attempt said
+                answer    once done
+                cause     once dead
+                watchers  channels to tell when it is settled, separated by spaces
+                created begun finished died
+  P due         sorted set: id -> when to look at it again (nobody began it, or its lease is over)
+  P dead        sorted set: id -> when it died
+  P queues      hash: <queue>:sent, the last seq given; <queue>:begun, the highest seq begun
+  P sweeper     string: who sweeps at present; expires
+
+Call: KEYS = due, dead, queues; ARGV = prefix, verb, and what the verb takes. Every verb may be repeated
+with the same arguments after a lost reply. KEYS of single units follow from the prefix: this is no
+script for Redis Cluster, which carries no Celery either.
+--]]
+
+local due, dead, queues = KEYS[1], KEYS[2], KEYS[3]
+local prefix = ARGV[1]
+
+local function work(id)
+  return prefix .. 'work:' .. id
+end
+
+local function number(value)
+  return string.format('%.0f', value)
+end
+
+-- A field that somebody deleted by hand counts as 0, and stops nobody's sweep.
+local function int(value)
+  return tonumber(value) or 0
+end
+
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+
+local function get(id, ...)
+  return redis.call('HMGET', work(id), ...)
+end
+
+-- Tell whoever waits; a subscriber that is away reads the state when it comes back.
+local function tell(id)
+  local watchers = redis.call('HGET', work(id), 'watchers')
+  if watchers then
+    for channel in string.gmatch(watchers, '%S+') do
+      redis.call('PUBLISH', channel, id)
+    end
+  end
+end
+
+local function bury(id, cause)
+  redis.call('HSET', work(id), 'state', 'dead', 'cause', cause, 'died', number(now))
+  redis.call('HDEL', work(id), 'run')
+  redis.call('ZREM', due, id)
+  redis.call('ZADD', dead, number(now), id)
+  tell(id)
+end
+
+-- A message for this unit is about to go to the end of its queue.
+local function note_sent(id, queue, again)
+  local seq = redis.call('HINCRBY', queues, queue .. ':sent', 1)
+  redis.call('HSET', work(id), 'seq', seq)
+  redis.call('HINCRBY', work(id), 'sends', 1)
+  redis.call('ZADD', due, number(now + again), id)
+end
+
+local verbs = {}
+
+-- id, kind, queue, payload, milliseconds until it is sent again, most units waiting
+-- -> new | same | conflict | busy
+function verbs.submit(id, kind, queue, payload, again, most)
+  local known = get(id, 'kind', 'payload')
+  if known[1] then
+    return (known[1] == kind and known[2] == payload) and 'same' or 'conflict'
+  end
+  if redis.call('ZCARD', due) >= int(most) then
+    return 'busy'
+  end
+  redis.call('HSET', work(id), 'kind', kind, 'queue', queue, 'payload', payload,
+    'state', 'waiting', 'attempts', 0, 'created', number(now))
+  note_sent(id, queue, int(again))
+  return 'new'
+end
+
+-- id, token, lease in milliseconds of each queue's work (interactive, bulk), most attempts,
+-- 1 if the broker says that an earlier delivery was not finished
+-- -> {run, kind, payload, attempt} | {gone} | {done} | {dead} | {leased}
+function verbs.begin(id, token, lease_interactive, lease_bulk, most, redelivered)
+  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run')
+  local state, kind, payload, attempts, queue, seq, run = unpack(unit, 1, 7)
+  if not state then
+    return {'gone'}
+  end
+  if state == 'done' or state == 'dead' then
+    return {state}
+  end
+  if state == 'running' then
+    if run == token then
+      return {'run', kind, payload, int(attempts)}
+    end
+    -- The lease is an exclusive right, unless the broker itself took the work back from its holder.
+    if redelivered ~= '1' and int(redis.call('ZSCORE', due, id)) > now then
+      return {'leased'}
+    end
+  end
+  if int(attempts) >= int(most) then
+    bury(id, 'its worker died, hung or was stopped in each of ' .. attempts .. ' attempts')
+    return {'dead'}
+  end
+  local lease = queue == 'bulk' and lease_bulk or lease_interactive
+  attempts = redis.call('HINCRBY', work(id), 'attempts', 1)
+  redis.call('HSET', work(id), 'state', 'running', 'run', token, 'begun', number(now))
+  redis.call('ZADD', due, number(now + int(lease)), id)
+  if int(seq) > int(redis.call('HGET', queues, queue .. ':begun')) then
+    redis.call('HSET', queues, queue .. ':begun', seq)
+  end
+  return {'run', kind, payload, attempts}
+end
+
+-- id, answer, milliseconds to keep it -> kept | gone | done | dead
+-- Whoever finishes first is kept: an answer is a pure function of the payload.
+function verbs.finish(id, answer, keep)
+  local state = get(id, 'state')[1]
+  if not state then
+    return 'gone'
+  end
+  if state == 'done' or state == 'dead' then
+    return state
+  end
+  redis.call('HSET', work(id), 'state', 'done', 'answer', answer, 'finished', number(now))
+  redis.call('HDEL', work(id), 'run')
+  redis.call('ZREM', due, id)
+  redis.call('PEXPIRE', work(id), keep)
+  tell(id)
+  return 'kept'
+end
+
+-- id, token, error, most attempts, milliseconds until the next attempt -> again | dead | lost
+-- lost: the lease has passed on to somebody else, or the work is settled
+function verbs.fail(id, token, error, most, pause)
+  local unit = get(id, 'state', 'run', 'attempts')
+  if unit[1] ~= 'running' or unit[2] ~= token then
+    return 'lost'
+  end
+  redis.call('HSET', work(id), 'error', error)
+  if int(unit[3]) >= int(most) then
+    bury(id, 'it failed in each of ' .. unit[3] .. ' attempts')
+    return 'dead'
+  end
+  redis.call('HSET', work(id), 'state', 'waiting', 'seq', 0)
+  redis.call('HDEL', work(id), 'run')
+  redis.call('ZADD', due, number(now + int(pause)), id)
+  return 'again'
+end
+
+-- token, milliseconds of its turn, most units looked at, most attempts, milliseconds until a unit is sent again
+-- -> {busy} if another sweeps, else {swept, id, queue, id, queue, …}: messages to be sent
+function verbs.sweep(token, turn, most_units, most, again)
+  local sweeper = prefix .. 'sweeper'
+  local holder = redis.call('GET', sweeper)
+  if holder and holder ~= token then
+    return {'busy'}
+  end
+  redis.call('SET', sweeper, token, 'PX', turn)
+  local out = {'swept'}
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', number(now), 'LIMIT', 0, most_units)) do
+    local unit = get(id, 'state', 'attempts', 'queue', 'seq', 'sends')
+    local state, attempts, queue, seq, sends = unpack(unit, 1, 5)
+    if state == 'running' and int(attempts) >= int(most) then
+      bury(id, 'its worker died, hung or was stopped in each of ' .. attempts .. ' attempts')
+    elseif state == 'running' or state == 'waiting' then
+      if state == 'running' then
+        redis.call('HSET', work(id), 'state', 'waiting')
+        redis.call('HDEL', work(id), 'run')
+        seq = 0
+      end
+      -- Its message is lost for certain only when later ones of its queue were begun, or none is left;
+      -- until then it still stands in line, and a second message would only lengthen the line.
+      local passed = int(seq) <= int(redis.call('HGET', queues, queue .. ':begun'))
+      local pause = int(again) * math.min(2 ^ math.min(int(sends), 10), 32)
+      if passed or redis.call('LLEN', queue) == 0 then
+        note_sent(id, queue, pause)
+        out[#out + 1] = id
+        out[#out + 1] = queue
+      else
+        redis.call('ZADD', due, number(now + int(again)), id)
+      end
+    else
+      redis.call('ZREM', due, id)
+    end
+  end
+  return out
+end
+
+-- id, channel -> state, or gone; the channel is told when the unit is settled
+function verbs.watch(id, channel)
+  local unit = get(id, 'state', 'watchers')
+  local state, watchers = unit[1], unit[2] or ''
+  if not state then
+    return 'gone'
+  end
+  if (state == 'waiting' or state == 'running') and not string.find(' ' .. watchers, ' ' .. channel, 1, true) then
+    redis.call('HSET', work(id), 'watchers', watchers .. channel .. ' ')
+  end
+  return state
+end
+
+-- id -> retried | gone | the state it is in; the count of attempts starts anew
+function verbs.retry(id)
+  local state = get(id, 'state')[1]
+  if state ~= 'dead' then
+    return state or 'gone'
+  end
+  redis.call('HSET', work(id), 'state', 'waiting', 'attempts', 0, 'seq', 0, 'sends', 0)
+  redis.call('HDEL', work(id), 'cause', 'died')
+  redis.call('ZREM', dead, id)
+  redis.call('ZADD', due, number(now), id)
+  return 'retried'
+end
+
+-- id -> dropped | gone | the state it is in
+function verbs.drop(id)
+  local state = get(id, 'state')[1]
+  if state and state ~= 'dead' then
+    return state
+  end
+  local listed = redis.call('ZREM', dead, id)
+  redis.call('DEL', work(id))
+  return (state or listed == 1) and 'dropped' or 'gone'
+end
+
+return verbs[ARGV[2]](unpack(ARGV, 3))

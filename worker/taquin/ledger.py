@@ -1,0 +1,218 @@
+"""What was asked, what is due, what is done, what is dead: the truth, where Celery is only the carrier.
+
+Celery on Redis can lose a message that it has acknowledged (kombu issue 305): a worker takes it off the
+list first and notes it as unacknowledged afterwards. So a unit of work is written down here before its
+message is sent, and everything that happens to it is one atomic call of ``ledger.lua`` (which holds the
+schema of the keys). A message that is lost, doubled, late or forged changes nothing:
+
+- lost: the unit stays due, and ``sweep`` has it sent again;
+- doubled: ``begin`` refuses work that is leased or settled;
+- late: ``finish`` keeps the first answer only;
+- forged: ``begin`` knows no such id.
+
+A unit that kills, hangs or fails its worker is a dead letter after ``max_attempts``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import uuid4
+
+from taquin.connection import reporting
+from taquin.errors import Busy, Conflict, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redis import Redis
+
+    from taquin.settings import Settings
+
+State = Literal["waiting", "running", "done", "dead"]
+
+SCRIPT: Final = files("taquin").joinpath("ledger.lua").read_text(encoding="utf-8")
+SWEEP_MOST: Final = 1_000
+"""Units that one sweep looks at, so that a long list does not hold Redis up."""
+ERROR_MOST: Final = 2_000
+"""Characters of an error that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of work that has been begun: it is this attempt's until its lease is over."""
+
+    id: str
+    kind: str
+    payload: bytes
+    attempt: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the ledger knows of one unit of work; times are seconds since 1970 by Redis's clock."""
+
+    id: str
+    kind: str
+    queue: str
+    state: State
+    attempts: int
+    payload: bytes
+    answer: bytes | None
+    cause: str
+    error: str
+    created: float
+    settled: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """A unit of work whose message has to be sent (again)."""
+
+    id: str
+    queue: str
+
+
+class Ledger:
+    """The ledger of one Redis. Threads may share it.
+
+    Every method raises ``Unavailable`` when Redis does not answer.
+    """
+
+    def __init__(self, redis: Redis, settings: Settings) -> None:
+        """Open nothing yet."""
+        self._redis = redis
+        self._settings = settings
+        self._prefix = settings.key_prefix
+        self._keys = [self._prefix + name for name in ("due", "dead", "queues")]
+        self._script = redis.register_script(SCRIPT)
+
+    def submit(self, id: str, kind: str, queue: str, payload: bytes) -> bool:
+        """Write a unit down; True if it is new, False if the same was submitted before (a retry is safe).
+
+        Raises:
+            Conflict: the id stands for another request.
+            Busy: too much is waiting, or Redis is full; nothing was written.
+        """
+        limit = self._settings.max_waiting
+        result = self._call("submit", id, kind, queue, payload, _ms(self._settings.resend_after), limit)
+        if result == b"conflict":
+            raise Conflict(f"{id} was already submitted with another request: use a new id")
+        if result == b"busy":
+            raise Busy(
+                f"{limit:,} units of work are waiting already: send again later, or add workers "
+                f"(TAQUIN_MAX_WAITING sets the limit)"
+            )
+        return bool(result == b"new")
+
+    def begin(self, id: str, *, redelivered: bool = False) -> Unit | None:
+        """Take the unit for one attempt, which is counted; None if there is nothing to do.
+
+        ``redelivered`` is the broker's word that an earlier delivery was not finished: the lease of that one is void.
+        """
+        token = uuid4().hex
+        settings = self._settings
+        leases = [_ms(settings.lease(queue)) for queue in ("interactive", "bulk")]
+        reply = self._call("begin", id, token, *leases, settings.max_attempts, int(redelivered))
+        if reply[0] != b"run":
+            return None
+        return Unit(id, reply[1].decode(), reply[2], int(reply[3]), token)
+
+    def finish(self, id: str, answer: bytes) -> bool:
+        """Keep the answer; False if the unit was settled before, in which case nothing changes."""
+        return bool(self._call("finish", id, answer, _ms(self._settings.keep_answers)) == b"kept")
+
+    def fail(self, unit: Unit, error: str) -> None:
+        """Note that this attempt failed: another follows, or the unit is dead."""
+        pause = self._settings.resend_after * unit.attempt
+        self._call("fail", unit.id, unit.token, error[:ERROR_MOST], self._settings.max_attempts, _ms(pause))
+
+    def sweep(self, token: str) -> list[Overdue] | None:
+        """Bury what has used up its attempts and name what must be sent again; None if another sweeper has its turn.
+
+        ``token`` names the sweeper; its turn ends when it has not swept for a while.
+        """
+        settings = self._settings
+        turn = max(5 * settings.sweep_every, 2.0)
+        reply = self._call("sweep", token, _ms(turn), SWEEP_MOST, settings.max_attempts, _ms(settings.resend_after))
+        if reply[0] != b"swept":
+            return None
+        names = [name.decode() for name in reply[1:]]
+        return [Overdue(id, queue) for id, queue in zip(names[::2], names[1::2], strict=True)]
+
+    def watch(self, id: str, channel: str) -> None:
+        """Have ``channel`` told (by PUBLISH, the id as the message) when the unit is settled.
+
+        Raises:
+            Unknown: no such unit.
+        """
+        if self._call("watch", id, channel) == b"gone":
+            raise _unknown(id)
+
+    def read(self, id: str) -> Record:
+        """Return what is known of a unit.
+
+        Raises:
+            Unknown: no such unit: it was never submitted, or it was answered and has expired.
+        """
+        with reporting(self._settings):
+            fields: Any = self._redis.hgetall(f"{self._prefix}work:{id}")
+        if not fields:
+            raise _unknown(id)
+        text = {name.decode(): value for name, value in fields.items()}
+        settled = text.get("finished") or text.get("died")
+        return Record(
+            id=id,
+            kind=text["kind"].decode(),
+            queue=text["queue"].decode(),
+            state=text["state"].decode(),
+            attempts=int(text["attempts"]),
+            payload=text["payload"],
+            answer=text.get("answer"),
+            cause=text.get("cause", b"").decode(),
+            error=text.get("error", b"").decode(errors="replace"),
+            created=int(text["created"]) / 1000,
+            settled=int(settled) / 1000 if settled else None,
+        )
+
+    def dead(self) -> Iterator[Record]:
+        """Iterate over the dead letters, the oldest first."""
+        with reporting(self._settings):
+            ids: Any = self._redis.zrange(f"{self._prefix}dead", 0, -1)
+        for id in ids:
+            try:
+                yield self.read(id.decode())
+            except Unknown:
+                continue  # dropped by somebody meanwhile
+
+    def retry(self, id: str) -> None:
+        """Give a dead letter its attempts anew; a sweeper sends it within a second or so.
+
+        Raises:
+            Unknown: no such dead letter.
+        """
+        if self._call("retry", id) != b"retried":
+            raise Unknown(f"there is no dead letter {id}")
+
+    def drop(self, id: str) -> None:
+        """Forget a dead letter for good.
+
+        Raises:
+            Unknown: no such dead letter.
+        """
+        if self._call("drop", id) != b"dropped":
+            raise Unknown(f"there is no dead letter {id}")
+
+    def _call(self, verb: str, *arguments: str | bytes | int) -> Any:
+        with reporting(self._settings):
+            return self._script(keys=self._keys, args=[self._prefix, verb, *arguments])
+
+
+def _unknown(id: str) -> Unknown:
+    return Unknown(f"there is no work {id}: it was never submitted, or it was answered and has expired")
+
+
+def _ms(seconds: float) -> int:
+    return max(1, round(seconds * 1000))

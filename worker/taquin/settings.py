@@ -1,0 +1,86 @@
+"""What an operator may set: read once, frozen, from ``TAQUIN_*`` environment variables or arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  pydantic reads the annotation at run time
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from taquin.errors import BadSettings
+
+PREFIX = "TAQUIN_"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Times are seconds; each field is the variable ``TAQUIN_<FIELD>``.
+
+    Raises:
+        BadSettings: a value is of the wrong kind or out of its range; the message names the variable.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", validate_default=True)
+
+    redis_url: SecretStr = Field(
+        SecretStr("redis://127.0.0.1:6379/0"),
+        description="The Redis (or Valkey) that carries the queues and keeps the ledger.",
+    )
+    key_prefix: str = Field("taquin:", description="What every key of the ledger begins with.", max_length=64)
+    redis_timeout: float = Field(5.0, gt=0, le=300, description="How long one Redis command may take.")
+
+    max_cells: int = Field(1024, ge=1, le=65_536, description="The largest board that is looked at, in cells.")
+
+    time_limit_interactive: int = Field(5, ge=2, description="One board may take this long; then it is stopped.")
+    time_limit_bulk: int = Field(60, ge=2, description="One chunk may take this long; then it is stopped.")
+    max_attempts: int = Field(3, ge=1, le=100, description="Attempts before work becomes a dead letter.")
+    max_waiting: int = Field(1_000_000, ge=1, description="Unfinished units in the ledger before new work is refused.")
+    keep_answers: float = Field(86_400.0, gt=0, description="How long finished work and its answer are kept.")
+
+    resend_after: float = Field(2.0, gt=0, description="Work that nobody began is sent again after this long.")
+    sweep_every: float = Field(1.0, gt=0, description="How often a worker looks for overdue work.")
+
+    heartbeat_file: Path | None = Field(None, description="A file the worker touches while it consumes.")
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "console", "json"] = Field(
+        "auto", description="auto: console on a terminal, else json."
+    )
+
+    def __init__(self, **values: Any) -> None:
+        """Read the environment; arguments win over it."""
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise BadSettings(_explain(error)) from None
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_scheme(cls, url: SecretStr) -> SecretStr:
+        scheme = url.get_secret_value().partition("://")[0]
+        if scheme not in {"redis", "rediss", "unix"}:
+            raise ValueError("must begin with redis://, rediss:// or unix://")
+        return url
+
+    def time_limit(self, queue: str) -> int:
+        """Seconds after which a task of this queue is stopped by force."""
+        return self.time_limit_bulk if queue == "bulk" else self.time_limit_interactive
+
+    def soft_time_limit(self, queue: str) -> int:
+        """Seconds after which it is asked to stop, so that it can say so in the ledger."""
+        return max(1, int(0.8 * self.time_limit(queue)))
+
+    def lease(self, queue: str) -> float:
+        """Seconds that one attempt holds its unit of work: the time limit and the time that stopping takes."""
+        return self.time_limit(queue) + 2.0
+
+
+def _explain(error: ValidationError) -> str:
+    """Name each variable and what is wrong with it; values are left out, since one of them holds a password."""
+    lines = []
+    for problem in error.errors(include_url=False, include_context=False):
+        field = ".".join(str(part) for part in problem["loc"])
+        known = field in Settings.model_fields
+        name = f"{PREFIX}{field.upper()}" if known else field
+        what = problem["msg"].removeprefix("Value error, ") if known else "no such setting"
+        lines.append(f"{name}: {what}")
+    return "; ".join(lines)
