@@ -74,16 +74,20 @@ class Sorter:
         self.columns: Array = rows[:cells]
         pairs = max(cells // 2, 1)
         self._odd = np.empty((pairs, boards), np.bool_)
-        exchange = np.empty((pairs, boards), np.bool_)
-        smaller = np.empty((pairs, boards), dtype)
+        # What was exchanged is needed no longer when the smaller cells are set aside: one array serves both.
+        spare = np.empty(pairs * boards, dtype)
         self._steps = []
         for run in merge_exchange(cells):
             used, form = run.groups * run.length, (run.groups, run.length, boards)
+            smaller = spare[: used * boards]
+            exchanged = smaller.view(np.bool_)[: used * boards]
             self._steps.append(
                 (
                     run.cut(rows, run.start),
                     run.cut(rows, run.start + run.distance),
-                    *(work[:used].reshape(form) for work in (exchange, self._odd, smaller)),
+                    exchanged.reshape(form),
+                    self._odd[:used].reshape(form),
+                    smaller.reshape(form),
                 )
             )
 
@@ -96,8 +100,8 @@ class Sorter:
         self._odd.fill(False)
         for low, high, exchange, odd, smaller in self._steps:
             np.greater(low, high, out=exchange)
-            np.logical_xor(odd, exchange, out=odd)
+            np.bitwise_xor(odd, exchange, out=odd)
             np.minimum(low, high, out=smaller)
             np.maximum(low, high, out=high)
             np.copyto(low, smaller)
-        return np.logical_xor.reduce(self._odd, axis=0)
+        return np.bitwise_xor.reduce(self._odd, axis=0)

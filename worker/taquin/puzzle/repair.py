@@ -1,0 +1,332 @@
+"""Repair: which two tiles to exchange so that an unsolvable board can be solved.
+
+Exchanging two different tiles flips the parity of the permutation and leaves the blank where it is, so on two or more
+rows and columns any such exchange makes an unsolvable board solvable. There an unsolvable board has no equal tiles
+(see ``parity``), so no exchange goes unseen. Boards of one row or column are not repaired: their order is not a matter
+of parity.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from taquin.errors import BadInput, TaquinError
+from taquin.puzzle.board import Array, Goal, GoalLike, as_batch, as_board, resolve
+from taquin.puzzle.parity import check_batch, refuse_bad
+from taquin.puzzle.shape import ShapeLike, parse_shape
+from taquin.puzzle.wording import listed, shown
+
+Swap: TypeAlias = Literal["last", "gentle", "random"] | tuple[int, int]
+Cells: TypeAlias = NDArray[np.int32]
+
+SWAPS: Final = ("last", "gentle", "random")
+
+NOT_NEEDED: Final = -1
+IMPOSSIBLE: Final = -2
+BAD: Final = -3
+
+# A block of boards for which all exchanges with one cell are weighed at once stays in the cache.
+GENTLE_CELLS: Final = 1 << 17
+
+
+class Repaired(NamedTuple):
+    """What ``repair`` made of a batch."""
+
+    boards: Array
+    """The boards to serve, a new array of the dtype that came in: (n, cells)."""
+    cells: Cells
+    """The two cells that were exchanged, ascending; -1 where none needed to be, -2 where no exchange is possible,
+    -3 where the board has problems: (n, 2)."""
+
+
+class Plan(NamedTuple):
+    """How to choose the exchange: the kind, the tiles for it, and the tiles that may move at all, ascending."""
+
+    kind: str
+    pair: tuple[int, int]
+    free: Array
+
+
+def repair(
+    boards: ArrayLike,
+    shape: ShapeLike,
+    goal: GoalLike = "blank-last",
+    swap: Swap = "last",
+    pinned: Iterable[int] = (),
+    bad: Literal["raise", "keep"] = "raise",
+) -> Repaired:
+    """Make the unsolvable boards of a batch, (n, cells), solvable by exchanging two tiles of each.
+
+    Never the blank, never a pinned tile, and never so that the goal itself results, which would be no puzzle. Of the
+    exchanges that remain, ``swap`` chooses one:
+
+    - ``"last"``: the last two tiles in reading order; where that is not possible, the last and the third last.
+    - ``"gentle"``: the exchange that changes the Manhattan distance to the goal least, up or down; among equals the
+      one whose later cell is last, then the one whose earlier cell is last.
+    - ``"random"``: drawn evenly by ``fingerprint`` of the board, so the same board is always repaired in the same way.
+    - two tiles: these.
+
+    The repaired boards are checked again before they are returned.
+
+    Raises:
+        BadBoard: if a board has problems and ``bad`` is ``"raise"``; with ``"keep"`` it is passed through.
+        BadInput: if the boards are no such array, the swap is none of these, or a tile is not one of the goal's.
+        BadShape, BadGoal: as ``check`` does.
+    """
+    target = resolve(goal, parse_shape(shape))
+    plan = _plan(target, swap, pinned)
+    if bad not in ("raise", "keep"):
+        raise BadInput(f'bad must be "raise" or "keep", not {shown(bad)}.')
+    batch = as_batch(boards, target.shape)
+    checked = check_batch(batch, target)
+    if bad == "raise":
+        refuse_bad(checked)
+    result = Repaired(batch.copy(order="C"), np.full((len(batch), 2), NOT_NEEDED, np.int32))
+    broken = checked.problems != 0
+    result.cells[broken] = BAD
+    unsolvable = np.flatnonzero(~(checked.solvable | broken))
+    if not unsolvable.size:
+        return result
+    rows = batch[unsolvable]
+    cells = _choose(rows, target, plan)
+    result.cells[unsolvable] = cells
+    mended = cells[:, 0] >= 0
+    if not mended.all():
+        unsolvable, rows, cells = unsolvable[mended], rows[mended], cells[mended]
+    _exchange(rows, cells)
+    if not check_batch(rows, target).solvable.all() or _is_goal(rows, target).any():
+        raise TaquinError("A repaired board failed its second check; none was returned. Please report this as a bug.")
+    result.boards[unsolvable] = rows
+    return result
+
+
+def why_unrepairable(
+    board: ArrayLike,
+    shape: ShapeLike,
+    goal: GoalLike = "blank-last",
+    swap: Swap = "last",
+    pinned: Iterable[int] = (),
+) -> str:
+    """Say in one sentence why ``repair`` cannot mend a board, as rows or flat, that cannot be solved.
+
+    Raises:
+        BadInput: if it can be solved or repaired; else as ``repair`` does.
+    """
+    target = resolve(goal, parse_shape(shape))
+    plan = _plan(target, swap, pinned)
+    batch = as_board(board, target.shape)
+    checked = check_batch(batch, target)
+    refuse_bad(checked, single=True)
+    if checked.solvable[0]:
+        raise BadInput("The board can be solved; there is nothing to repair.")
+    if _choose(batch, target, plan)[0, 0] != IMPOSSIBLE:
+        raise BadInput("The board can be repaired.")
+    if target.shape.is_line:
+        return "Tiles in one row or one column can never pass each other, so boards of that shape are not repaired."
+    fixed = [tile for tile in plan.pair if plan.kind == "pair" and tile not in plan.free]
+    if fixed:
+        return f"The tiles to exchange are {listed(list(plan.pair))}, but {listed(fixed)} must stay in place."
+    if plan.free.size < 2:  # noqa: PLR2004 - it takes two
+        return f"Two tiles must change places, but only {plan.free.size} of {target.tiles.size} may move."
+    tiles = plan.pair if plan.kind == "pair" else tuple(plan.free.tolist())
+    only = "" if plan.kind == "pair" else ", the only tiles that may move,"
+    return f"Exchanging {listed(list(tiles))}{only} would give the solved board, which is no puzzle."
+
+
+def _plan(goal: Goal, swap: Swap, pinned: Iterable[int]) -> Plan:
+    """Put the caller's wishes in order; raises BadInput."""
+    fixed = {_label(tile, goal) for tile in pinned}
+    free = np.array([tile for tile in goal.ordered[1:].tolist() if tile not in fixed], goal.board.dtype)
+    if isinstance(swap, str):
+        if swap not in SWAPS:
+            raise BadInput(f"A swap is one of {', '.join(SWAPS)}, or two tiles, not {shown(swap)}.")
+        return Plan(swap, (0, 0), free)
+    if not isinstance(swap, tuple | list) or len(swap) != 2:  # noqa: PLR2004 - it takes two
+        raise BadInput(f"A swap is one of {', '.join(SWAPS)}, or two tiles, not {shown(swap)}.")
+    first, second = (_label(tile, goal) for tile in swap)
+    if 0 in (first, second) or first == second:
+        raise BadInput(f"A swap takes two different tiles and never the blank, not {first} and {second}.")
+    return Plan("pair", (first, second), free)
+
+
+def _label(tile: object, goal: Goal) -> int:
+    try:
+        label = operator.index(tile)  # type: ignore[arg-type]  # what is no whole number is caught below
+    except TypeError:
+        label = -1
+    if isinstance(tile, bool) or not 0 <= label <= goal.ordered[-1] or label not in goal.ordered:
+        raise BadInput(f"The goal has no tile {shown(tile)}.")
+    return label
+
+
+def _choose(rows: Array, goal: Goal, plan: Plan) -> Cells:
+    """Choose the two cells, ascending, to exchange in each unsolvable board: (k, 2), -2 where there are none."""
+    if goal.shape.is_line or plan.free.size < 2:  # noqa: PLR2004 - it takes two
+        return np.full((len(rows), 2), IMPOSSIBLE, np.int32)
+    forbidden = _last_step_to_goal(rows, goal)
+    if plan.kind == "last":
+        return _last(rows, goal, plan.free, forbidden)
+    if plan.kind == "gentle":
+        return _gentle(rows, goal, plan.free, forbidden)
+    tiles = np.empty((len(rows), 2), goal.board.dtype)
+    if plan.kind == "random":
+        tiles[:] = _random(rows, plan.free, forbidden)
+    else:
+        tiles[:] = plan.pair
+    cells = _find(rows, tiles)
+    impossible = (cells == forbidden).all(axis=1) | ~np.isin(tiles, plan.free).all(axis=1)
+    cells[impossible] = IMPOSSIBLE
+    return cells
+
+
+def _near_goal(rows: Array, goal: Goal, most: int) -> NDArray[np.intp]:
+    """List the boards of which at most so many of the first four cells differ from the goal's; that leaves few."""
+    differing = np.zeros(len(rows), np.uint8)
+    for cell in range(min(4, goal.shape.cells)):
+        differing += rows[:, cell] != goal.board[cell]
+    return np.flatnonzero(differing <= most)
+
+
+def _is_goal(rows: Array, goal: Goal) -> NDArray[np.bool_]:
+    """Tell of all boards that might be the goal whether they are."""
+    same: NDArray[np.bool_] = (rows[_near_goal(rows, goal, 0)] == goal.board).all(axis=1)
+    return same
+
+
+def _last_step_to_goal(rows: Array, goal: Goal) -> Cells:
+    """Find the one exchange, if there is one, that gives the goal: cells ascending, (k, 2), else -1."""
+    found = np.full((len(rows), 2), NOT_NEEDED, np.int32)
+    near = _near_goal(rows, goal, 2)
+    wrong = rows[near] != goal.board
+    one_step = wrong.sum(axis=1) == 2  # noqa: PLR2004 - two tiles are not in their places
+    found[near[one_step]] = np.nonzero(wrong[one_step])[1].reshape(-1, 2)
+    return found
+
+
+def _last(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
+    """Choose the last two free tiles, or the last and the third last."""
+    cells = goal.shape.cells
+    # So many cells at the end hold three free tiles, even if the blank and all pinned tiles are among them.
+    fixed = cells - free.size
+    window = np.ascontiguousarray(rows[:, max(cells - fixed - 3, 0) :].T)
+    if fixed == 1:
+        movable = window != 0
+    else:
+        may_move = np.zeros(int(goal.ordered[-1]) + 1, np.bool_)
+        may_move[free] = True
+        movable = may_move[window]
+    # Walking backwards, the r-th free tile is as many cells before the last as there were with fewer than r so far.
+    last, second, third = places = np.full((3, len(rows)), cells - 1, np.int32)
+    seen = np.zeros(len(rows), np.uint16)
+    for column in movable[::-1]:
+        seen += column
+        for wanted, place in enumerate(places, start=1):
+            place -= seen < wanted
+    chosen = np.stack([second, last], axis=1)
+    clash = (second == forbidden[:, 0]) & (last == forbidden[:, 1])
+    chosen[clash, 0] = third[clash]
+    if free.size < 3:  # noqa: PLR2004 - there is no third
+        chosen[clash] = IMPOSSIBLE
+    return chosen
+
+
+def _gentle(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
+    chosen = np.empty((len(rows), 2), np.int32)
+    step = max(GENTLE_CELLS // goal.shape.cells, 1)
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        chosen[block] = _gentle_block(rows[block], goal, free, forbidden[block])
+    return chosen
+
+
+def _gentle_block(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
+    """Choose the exchange that changes the Manhattan distance least, of up to as many boards as fit the cache.
+
+    The later cell goes from the last backwards, and boards leave as soon as they have an exchange that changes
+    nothing, which most have within the first few cells: the work is far from quadratic in cells for all but a few.
+    """
+    cells, cols = goal.shape.cells, goal.shape.cols
+    row, col = np.divmod(np.arange(cells, dtype=np.int32), cols)
+    homes = np.argsort(goal.board)[np.searchsorted(goal.ordered, rows)].astype(np.int32)
+    home_row, home_col = np.divmod(homes, cols)
+    distance = abs(home_row - row) + abs(home_col - col)
+    never = np.iinfo(np.int32).max
+    movable = np.isin(rows, free)
+    chosen = np.full((len(rows), 2), IMPOSSIBLE, np.int32)
+    best = np.full(len(rows), never, np.int32)
+    left = np.arange(len(rows))
+    for later in range(cells - 1, 0, -1):
+        left = left[best[left] > 0]
+        if not left.size:
+            break
+        mine, other = (left, slice(later, later + 1)), (left, slice(later))
+        after = (
+            *(abs(home_row[mine] - row[:later]), abs(home_col[mine] - col[:later])),
+            *(abs(home_row[other] - row[later]), abs(home_col[other] - col[later])),
+        )
+        change = abs(sum(after) - distance[mine] - distance[other])
+        change[~(movable[mine] & movable[other])] = never
+        barred = np.flatnonzero(forbidden[left, 1] == later)
+        change[barred, forbidden[left[barred], 0]] = never
+        earlier = later - 1 - change[:, ::-1].argmin(axis=1)
+        least = change[np.arange(left.size), earlier]
+        better = least < best[left]
+        chosen[left[better], 0] = earlier[better]
+        chosen[left[better], 1] = later
+        best[left[better]] = least[better]
+    return chosen
+
+
+def fingerprint(rows: Array) -> NDArray[np.uint64]:
+    """Give each board, (k, cells), a number that depends on its cells alone: (k,).
+
+    This is the 64-bit FNV-1a hash, taking a whole label where FNV takes a byte, with the finaliser of SplitMix64 (G. L.
+    Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", 2014), as FNV's low bits are weak.
+    """
+    numbers = np.full(len(rows), 0xCBF29CE484222325, np.uint64)
+    for column in rows.T:
+        numbers ^= column.astype(np.uint64)
+        numbers *= np.uint64(0x100000001B3)
+    numbers ^= numbers >> np.uint64(30)
+    numbers *= np.uint64(0xBF58476D1CE4E5B9)
+    numbers ^= numbers >> np.uint64(27)
+    numbers *= np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _random(rows: Array, free: Array, forbidden: Cells) -> Array:
+    """Draw two free tiles for each board, and the next two in order where these would give the goal: (k, 2)."""
+    pairs = free.size * (free.size - 1) // 2
+    drawn = (fingerprint(rows) % np.uint64(pairs)).astype(np.int64)
+    near = np.flatnonzero(forbidden[:, 0] >= 0)
+    last_step = np.sort(rows[near[:, np.newaxis], forbidden[near]], axis=1)
+    clash = near[(_pair(drawn[near], free) == last_step).all(axis=1)]
+    drawn[clash] = (drawn[clash] + 1) % pairs
+    return _pair(drawn, free)
+
+
+def _pair(drawn: NDArray[np.int64], free: Array) -> Array:
+    """Number the pairs of free tiles: (0, 1), (0, 2), (1, 2), (0, 3) and so on; the square root is exact enough."""
+    larger = ((1 + np.sqrt(1 + 8 * drawn)) // 2).astype(np.int64)
+    return free[np.stack([drawn - larger * (larger - 1) // 2, larger], axis=1)]
+
+
+def _find(rows: Array, tiles: Array) -> Cells:
+    """Find the two cells, ascending, of two tiles of each board: (k, 2)."""
+    places = [(rows == tiles[:, [which]]).argmax(axis=1) for which in (0, 1)]
+    return np.sort(np.stack(places, axis=1), axis=1).astype(np.int32)
+
+
+def _exchange(rows: Array, cells: Cells) -> None:
+    """Exchange two cells of each board in place; ``rows`` must be contiguous."""
+    flat = rows.reshape(-1)
+    starts = np.arange(len(rows)) * rows.shape[1]
+    first, second = starts + cells[:, 0], starts + cells[:, 1]
+    kept = flat[first]
+    flat[first] = flat[second]
+    flat[second] = kept
