@@ -97,7 +97,7 @@ endif
 
 $(STAMP): pyproject.toml constraints.txt $(STALE)
 	@"$(PYTHON)" -c "$(IS_NEW_ENOUGH)" 2>/dev/null || { \
-	  echo "Taquin needs Python 3.11 or newer, and \"$(PYTHON)\" is none. Say where one is: make PYTHON=/path/to/python3.13" >&2; exit 1; }
+	  echo "Taquin needs Python 3.11 or newer, and \"$(PYTHON)\" is not. Say where one is: make PYTHON=/path/to/python3.13" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "\"$(PYTHON)\" has no venv module with pip (on Debian and Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Setting up $(VENV) with $$("$(PYTHON)" --version): once, and again when the dependencies change."
