@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+
 from taquin.connection import connect
 from taquin.embedded import SERVERS, run_redis
 from taquin.settings import Settings
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redis import Redis
+
     from taquin.embedded import EmbeddedRedis
 
 BOTH = ["fake", pytest.param("server", marks=pytest.mark.redis_server)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from taquin.connection import place
 from taquin.errors import BadSettings
 from taquin.settings import Settings

@@ -42,7 +42,7 @@ def worker_arguments(queues: str, *, concurrency: int | None = None, pool: str |
     """Return what follows ``celery`` on the command line of a worker."""
     if pool is None:
         pool = "prefork" if hasattr(os, "fork") else "threads"
-    arguments = ["worker", "--queues", queues, "--pool", pool]
+    arguments = ["--quiet", "worker", "--queues", queues, "--pool", pool]
     if concurrency is not None:
         arguments += ["--concurrency", str(concurrency)]
     # Nobody listens to these, and without them the first task runs a second sooner.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 if TYPE_CHECKING:
     from taquin.settings import Settings
+
+BOARDS_IN_IT: Final = ("celery.app.trace", "celery.worker.strategy")
+"""Celery's loggers that write arguments and results, and so whole boards, two lines a task."""
 
 
 def configure_logging(settings: Settings) -> None:
@@ -39,3 +42,5 @@ def configure_logging(settings: Settings) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
+    for name in BOARDS_IN_IT:
+        logging.getLogger(name).setLevel(logging.WARNING)
