@@ -69,14 +69,15 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format
 	$(PY) -m ruff check --fix
 
+# In an environment of its own: .venv cannot be set up while the pins contradict pyproject.toml.
 .PHONY: lock
-lock: $(STAMP) ## Renew constraints.txt: the newest releases that pyproject.toml allows
-	$(PY) -m pip install --quiet --constraint constraints.txt --group tools
-	@{ sed -n '/^#/p;/^[^#]/q' constraints.txt; \
-	  $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+lock: ## Renew constraints.txt: the newest releases that pyproject.toml allows
+	@"$(PYTHON)" -m venv build/lock
+	@build/lock/bin/python -m pip install --quiet --constraint constraints.txt uv
+	@{ grep '^#' constraints.txt; build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-	    --all-extras --group dev --group tools pyproject.toml; } >constraints.new || { rm -f constraints.new; exit 1; }
-	@if cmp -s constraints.new constraints.txt; then rm constraints.new; else mv constraints.new constraints.txt; fi
+	    --all-extras --group dev --group tools pyproject.toml; } >build/constraints.txt
+	@cmp -s build/constraints.txt constraints.txt || cp build/constraints.txt constraints.txt
 	@git --no-pager diff --stat -- constraints.txt
 
 .PHONY: set-up
@@ -100,9 +101,9 @@ $(STAMP): pyproject.toml constraints.txt $(STALE)
 	  echo "Taquin needs Python 3.11 or newer, and \"$(PYTHON)\" is not. Say where one is: make PYTHON=/path/to/python3.13" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "\"$(PYTHON)\" has no venv module with pip (on Debian and Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
-	@echo "Setting up $(VENV) with $$("$(PYTHON)" --version): once, and again when the dependencies change."
 	@rm -f $(STAMP)
 	@$(if $(STALE),rm -rf $(VENV) && "$(PYTHON)" -m venv $(VENV))
+	@echo "Setting up $(VENV) with $$($(PY) --version): once, and again when the dependencies change."
 	@$(PY) -m pip install --quiet --upgrade --constraint constraints.txt pip hatchling editables
 	@$(PY) -m pip install --quiet --constraint constraints.txt --no-build-isolation --group dev --editable '.[embedded]'
 	@pwd -P >$(STAMP)
