@@ -239,5 +239,3 @@ function verbs.drop(id)
   redis.call('DEL', work(id))
   return (state or listed == 1) and 'dropped' or 'gone'
 end
-
-return verbs[ARGV[2]](unpack(ARGV, 3))

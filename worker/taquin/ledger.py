@@ -16,12 +16,12 @@ A unit that kills, hangs or fails its worker is a dead letter after ``max_attemp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
 from taquin.connection import reporting
 from taquin.errors import Busy, Conflict, Unknown
+from taquin.script import Script, ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 State = Literal["waiting", "running", "done", "dead"]
 
-SCRIPT: Final = files("taquin").joinpath("ledger.lua").read_text(encoding="utf-8")
 SWEEP_MOST: Final = 1_000
 """Units that one sweep looks at, so that a long list does not hold Redis up."""
 ERROR_MOST: Final = 2_000
@@ -86,8 +85,7 @@ class Ledger:
         self._redis = redis
         self._settings = settings
         self._prefix = settings.key_prefix
-        self._keys = [self._prefix + name for name in ("due", "dead", "queues")]
-        self._script = redis.register_script(SCRIPT)
+        self._call = Script(redis, settings)
 
     def submit(self, id: str, kind: str, queue: str, payload: bytes) -> bool:
         """Write a unit down; True if it is new, False if the same was submitted before (a retry is safe).
@@ -97,7 +95,7 @@ class Ledger:
             Busy: too much is waiting, or Redis is full; nothing was written.
         """
         limit = self._settings.max_waiting
-        result = self._call("submit", id, kind, queue, payload, _ms(self._settings.resend_after), limit)
+        result = self._call("submit", id, kind, queue, payload, ms(self._settings.resend_after), limit)
         if result == b"conflict":
             raise Conflict(f"{id} was already submitted with another request: use a new id")
         if result == b"busy":
@@ -114,7 +112,7 @@ class Ledger:
         """
         token = uuid4().hex
         settings = self._settings
-        leases = [_ms(settings.lease(queue)) for queue in ("interactive", "bulk")]
+        leases = [ms(settings.lease(queue)) for queue in ("interactive", "bulk")]
         reply = self._call("begin", id, token, *leases, settings.max_attempts, int(redelivered))
         if reply[0] != b"run":
             return None
@@ -122,12 +120,12 @@ class Ledger:
 
     def finish(self, id: str, answer: bytes) -> bool:
         """Keep the answer; False if the unit was settled before, in which case nothing changes."""
-        return bool(self._call("finish", id, answer, _ms(self._settings.keep_answers)) == b"kept")
+        return bool(self._call("finish", id, answer, ms(self._settings.keep_answers)) == b"kept")
 
     def fail(self, unit: Unit, error: str) -> None:
         """Note that this attempt failed: another follows, or the unit is dead."""
         pause = self._settings.resend_after * unit.attempt
-        self._call("fail", unit.id, unit.token, error[:ERROR_MOST], self._settings.max_attempts, _ms(pause))
+        self._call("fail", unit.id, unit.token, error[:ERROR_MOST], self._settings.max_attempts, ms(pause))
 
     def sweep(self, token: str) -> list[Overdue] | None:
         """Bury what has used up its attempts and name what must be sent again; None if another sweeper has its turn.
@@ -136,7 +134,7 @@ class Ledger:
         """
         settings = self._settings
         turn = max(5 * settings.sweep_every, 2.0)
-        reply = self._call("sweep", token, _ms(turn), SWEEP_MOST, settings.max_attempts, _ms(settings.resend_after))
+        reply = self._call("sweep", token, ms(turn), SWEEP_MOST, settings.max_attempts, ms(settings.resend_after))
         if reply[0] != b"swept":
             return None
         names = [name.decode() for name in reply[1:]]
@@ -205,14 +203,6 @@ class Ledger:
         if self._call("drop", id) != b"dropped":
             raise Unknown(f"there is no dead letter {id}")
 
-    def _call(self, verb: str, *arguments: str | bytes | int) -> Any:
-        with reporting(self._settings):
-            return self._script(keys=self._keys, args=[self._prefix, verb, *arguments])
-
 
 def _unknown(id: str) -> Unknown:
     return Unknown(f"there is no work {id}: it was never submitted, or it was answered and has expired")
-
-
-def _ms(seconds: float) -> int:
-    return max(1, round(seconds * 1000))

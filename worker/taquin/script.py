@@ -1,0 +1,48 @@
+"""One Lua script for everything that must happen whole or not at all, and the calling of it.
+
+The verbs stand in ``ledger.lua``, ``jobs.lua`` and ``pools.lua``, each beside its Python and with its keys at the top;
+joined, they can use each other, and Redis holds one script.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from taquin.connection import reporting
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from taquin.settings import Settings
+
+PARTS: Final = ("ledger.lua",)
+DISPATCH: Final = "return verbs[ARGV[2]](unpack(ARGV, 3))\n"
+SCRIPT: Final = "\n".join([*(files("taquin").joinpath(part).read_text(encoding="utf-8") for part in PARTS), DISPATCH])
+
+
+class Script:
+    """The script on one Redis. Threads may share it; every verb may be repeated after a lost reply."""
+
+    def __init__(self, redis: Redis, settings: Settings) -> None:
+        """Open nothing yet."""
+        self.redis = redis
+        self.settings = settings
+        self.prefix = settings.key_prefix
+        self._keys = [self.prefix + name for name in ("due", "dead", "queues")]
+        self._script = redis.register_script(SCRIPT)
+
+    def __call__(self, verb: str, *arguments: str | bytes | float) -> Any:
+        """Call one verb; replies are bytes.
+
+        Raises:
+            Unavailable: Redis does not answer.
+            Busy: Redis is full.
+        """
+        with reporting(self.settings):
+            return self._script(keys=self._keys, args=[self.prefix, verb, *arguments])
+
+
+def ms(seconds: float) -> int:
+    """Seconds as the script counts them: whole milliseconds, at least one."""
+    return max(1, round(seconds * 1000))
