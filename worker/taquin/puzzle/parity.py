@@ -12,6 +12,7 @@ American Mathematical Monthly 106, 1999). This is one rule for odd and even widt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple
 
@@ -87,8 +88,8 @@ def check_batch(batch: Array, goal: Goal) -> Checked:
     """Do the work of ``check`` on arguments that are in order."""
     fits = np.empty(len(batch), np.bool_)
     can = np.empty(len(batch), np.bool_)
-    for block, sorter in _blocks(batch, goal):
-        fits[block], can[block] = _check_block(batch[block], goal, sorter)
+    for block, sorter in blocks(len(batch), goal):
+        fits[block], can[block] = check_block(batch[block], goal, sorter)
     flags = np.zeros(len(batch), np.uint16)
     bad = np.flatnonzero(~fits)
     step = max(BLOCK_BYTES // goal.shape.cells, 1)
@@ -98,21 +99,20 @@ def check_batch(batch: Array, goal: Goal) -> Checked:
     return Checked(flags, can)
 
 
-def _blocks(batch: Array, goal: Goal) -> Iterator[tuple[slice, Sorter]]:
-    """Cut a batch into equal blocks (the last may be smaller), with the arrays to sort them in."""
+def blocks(boards: int, goal: Goal) -> Iterator[tuple[slice, Sorter]]:
+    """Cut so many boards into equal blocks (the last may be smaller), each with the arrays to sort it in."""
     most = BLOCK_BYTES // (goal.shape.cells * goal.board.itemsize)
     most = min(max(most, BLOCK_BOARDS.start), BLOCK_BOARDS.stop - 1)
-    pieces = -(-len(batch) // most)
-    size = -(-len(batch) // max(pieces, 1))
+    size = math.ceil(boards / math.ceil(boards / most)) if boards else 1
     sorter = None
-    for start in range(0, len(batch), max(size, 1)):
-        boards = min(size, len(batch) - start)
-        if sorter is None or boards != size:
-            sorter = Sorter(goal.shape.cells, boards, goal.board.dtype)
-        yield slice(start, start + boards), sorter
+    for start in range(0, boards, size):
+        length = min(size, boards - start)
+        if sorter is None or length != size:
+            sorter = Sorter(goal.shape.cells, length, goal.board.dtype)
+        yield slice(start, start + length), sorter
 
 
-def _check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which boards are arrangements of the goal's labels, and which of those can be solved."""
     by_parity = goal.distinct and not goal.shape.is_line
     sorter.load(boards)

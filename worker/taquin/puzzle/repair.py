@@ -9,7 +9,7 @@ of parity.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from taquin.errors import BadInput, TaquinError
 from taquin.puzzle.board import Array, Goal, GoalLike, as_batch, as_board, resolve
-from taquin.puzzle.parity import check_batch, refuse_bad
+from taquin.puzzle.parity import blocks, check_batch, check_block, refuse_bad
 from taquin.puzzle.shape import ShapeLike, parse_shape
 from taquin.puzzle.wording import listed, shown
 
@@ -90,18 +90,17 @@ def repair(
     broken = checked.problems != 0
     result.cells[broken] = BAD
     unsolvable = np.flatnonzero(~(checked.solvable | broken))
-    if not unsolvable.size:
-        return result
-    rows = batch[unsolvable]
-    cells = _choose(rows, target, plan)
-    result.cells[unsolvable] = cells
-    mended = cells[:, 0] >= 0
-    if not mended.all():
-        unsolvable, rows, cells = unsolvable[mended], rows[mended], cells[mended]
-    _exchange(rows, cells)
-    if not check_batch(rows, target).solvable.all() or _is_goal(rows, target).any():
-        raise TaquinError("A repaired board failed its second check; none was returned. Please report this as a bug.")
-    result.boards[unsolvable] = rows
+    for block, sorter in blocks(len(unsolvable), target):
+        which = unsolvable[block]
+        cells = _choose(result.boards.take(which, axis=0), target, plan)
+        for side in (0, 1):
+            result.cells[:, side][which] = cells[side]
+        possible = cells[0] != IMPOSSIBLE
+        _exchange(result.boards, which, cells, possible)
+        rows = result.boards.take(which, axis=0)
+        _, can = check_block(rows, target, sorter)
+        if (can != possible).any() or _goals(rows, target).size:
+            raise TaquinError("A repaired board failed its second check. None was returned; please report this bug.")
     return result
 
 
@@ -165,55 +164,65 @@ def _label(tile: object, goal: Goal) -> int:
 
 
 def _choose(rows: Array, goal: Goal, plan: Plan) -> Cells:
-    """Choose the two cells, ascending, to exchange in each unsolvable board: (k, 2), -2 where there are none."""
+    """Choose the two cells, ascending, to exchange in each unsolvable board: (2, k), -2 where there are none."""
     if goal.shape.is_line or plan.free.size < 2:  # noqa: PLR2004 - it takes two
-        return np.full((len(rows), 2), IMPOSSIBLE, np.int32)
-    forbidden = _last_step_to_goal(rows, goal)
-    if plan.kind == "last":
-        return _last(rows, goal, plan.free, forbidden)
-    if plan.kind == "gentle":
-        return _gentle(rows, goal, plan.free, forbidden)
-    tiles = np.empty((len(rows), 2), goal.board.dtype)
-    if plan.kind == "random":
-        tiles[:] = _random(rows, plan.free, forbidden)
-    else:
-        tiles[:] = plan.pair
-    cells = _find(rows, tiles)
-    impossible = (cells == forbidden).all(axis=1) | ~np.isin(tiles, plan.free).all(axis=1)
-    cells[impossible] = IMPOSSIBLE
+        return np.full((2, len(rows)), IMPOSSIBLE, np.int32)
+    choose = _METHODS[plan.kind]
+    cells = choose(rows, goal, plan, None)
+    clash = _goals_after(rows, cells, goal)
+    if clash.size:
+        cells[:, clash] = choose(rows[clash], goal, plan, cells[:, clash])
     return cells
 
 
-def _near_goal(rows: Array, goal: Goal, most: int) -> NDArray[np.intp]:
-    """List the boards of which at most so many of the first four cells differ from the goal's; that leaves few."""
-    differing = np.zeros(len(rows), np.uint8)
-    for cell in range(min(4, goal.shape.cells)):
-        differing += rows[:, cell] != goal.board[cell]
-    return np.flatnonzero(differing <= most)
+def _goals(rows: Array, goal: Goal) -> NDArray[np.intp]:
+    """List the boards that are the goal."""
+    # Two cells tell nearly all others apart, and looking at two columns is cheap.
+    one, two = goal.blank, (goal.blank + 1) % goal.shape.cells
+    likely = np.flatnonzero((rows[:, one] == goal.board[one]) & (rows[:, two] == goal.board[two]))
+    return likely[(rows[likely] == goal.board).all(axis=1)]
 
 
-def _is_goal(rows: Array, goal: Goal) -> NDArray[np.bool_]:
-    """Tell of all boards that might be the goal whether they are."""
-    same: NDArray[np.bool_] = (rows[_near_goal(rows, goal, 0)] == goal.board).all(axis=1)
-    return same
+def _goals_after(rows: Array, cells: Cells, goal: Goal) -> NDArray[np.intp]:
+    """List the boards that become the goal when two cells of each, (2, k), are exchanged."""
+    likely = np.flatnonzero(rows[:, goal.blank] == 0)
+    first, second = cells[:, likely]
+    crossed = (rows[likely, first] == goal.board[second]) & (rows[likely, second] == goal.board[first])
+    likely = likely[crossed & (first >= 0)]
+    # All other cells must be right, and these two are known to be wrong.
+    return likely[(rows[likely] != goal.board).sum(axis=1) == 2]  # noqa: PLR2004
 
 
-def _last_step_to_goal(rows: Array, goal: Goal) -> Cells:
-    """Find the one exchange, if there is one, that gives the goal: cells ascending, (k, 2), else -1."""
-    found = np.full((len(rows), 2), NOT_NEEDED, np.int32)
-    near = _near_goal(rows, goal, 2)
-    wrong = rows[near] != goal.board
-    one_step = wrong.sum(axis=1) == 2  # noqa: PLR2004 - two tiles are not in their places
-    found[near[one_step]] = np.nonzero(wrong[one_step])[1].reshape(-1, 2)
-    return found
+def _pair(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:  # noqa: ARG001 - as the others
+    """Choose the caller's pair."""
+    if barred is not None or not np.isin(plan.pair, plan.free).all():
+        return np.full((2, len(rows)), IMPOSSIBLE, np.int32)
+    return _find(rows, np.array(plan.pair)[:, np.newaxis])
 
 
-def _last(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
+def _find(rows: Array, tiles: Array) -> Cells:
+    """Find the two cells, ascending, of two tiles, (2, k) or (2, 1): (2, k)."""
+    places = [(rows == tile[:, np.newaxis]).argmax(axis=1) for tile in tiles]
+    return np.sort(places, axis=0).astype(np.int32)
+
+
+def _last(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:
     """Choose the last two free tiles, or the last and the third last."""
+    if barred is None:
+        last, second = _from_the_end(rows, goal, plan.free, 2)
+        return np.stack([second, last])
+    if plan.free.size < 3:  # noqa: PLR2004 - there is no third
+        return np.full((2, len(rows)), IMPOSSIBLE, np.int32)
+    last, _, third = _from_the_end(rows, goal, plan.free, 3)
+    return np.stack([third, last])
+
+
+def _from_the_end(rows: Array, goal: Goal, free: Array, ranks: int) -> Cells:
+    """Find the cells of the last free tiles, the last one first: (ranks, k)."""
     cells = goal.shape.cells
-    # So many cells at the end hold three free tiles, even if the blank and all pinned tiles are among them.
+    # So many cells at the end hold that many free tiles even if the blank and all pinned tiles are among them.
     fixed = cells - free.size
-    window = np.ascontiguousarray(rows[:, max(cells - fixed - 3, 0) :].T)
+    window = np.ascontiguousarray(rows[:, cells - fixed - ranks :].T)
     if fixed == 1:
         movable = window != 0
     else:
@@ -221,30 +230,28 @@ def _last(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
         may_move[free] = True
         movable = may_move[window]
     # Walking backwards, the r-th free tile is as many cells before the last as there were with fewer than r so far.
-    last, second, third = places = np.full((3, len(rows)), cells - 1, np.int32)
-    seen = np.zeros(len(rows), np.uint16)
+    seen = np.zeros(len(rows), goal.board.dtype)
+    before = np.zeros((ranks, len(rows)), goal.board.dtype)
     for column in movable[::-1]:
         seen += column
-        for wanted, place in enumerate(places, start=1):
-            place -= seen < wanted
-    chosen = np.stack([second, last], axis=1)
-    clash = (second == forbidden[:, 0]) & (last == forbidden[:, 1])
-    chosen[clash, 0] = third[clash]
-    if free.size < 3:  # noqa: PLR2004 - there is no third
-        chosen[clash] = IMPOSSIBLE
-    return chosen
+        for rank in range(ranks):
+            before[rank] += seen <= rank
+    return cells - 1 - before.astype(np.int32)
 
 
-def _gentle(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
-    chosen = np.empty((len(rows), 2), np.int32)
+def _gentle(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:
+    """Choose the exchange that changes the Manhattan distance least."""
+    if barred is None:
+        barred = np.full((2, len(rows)), NOT_NEEDED, np.int32)
+    chosen = np.empty((2, len(rows)), np.int32)
     step = max(GENTLE_CELLS // goal.shape.cells, 1)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        chosen[block] = _gentle_block(rows[block], goal, free, forbidden[block])
+        chosen[:, block] = _gentle_block(rows[block], goal, plan.free, barred[:, block])
     return chosen
 
 
-def _gentle_block(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cells:
+def _gentle_block(rows: Array, goal: Goal, free: Array, barred: Cells) -> Cells:
     """Choose the exchange that changes the Manhattan distance least, of up to as many boards as fit the cache.
 
     The later cell goes from the last backwards, and boards leave as soon as they have an exchange that changes
@@ -257,7 +264,7 @@ def _gentle_block(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cel
     distance = abs(home_row - row) + abs(home_col - col)
     never = np.iinfo(np.int32).max
     movable = np.isin(rows, free)
-    chosen = np.full((len(rows), 2), IMPOSSIBLE, np.int32)
+    chosen = np.full((2, len(rows)), IMPOSSIBLE, np.int32)
     best = np.full(len(rows), never, np.int32)
     left = np.arange(len(rows))
     for later in range(cells - 1, 0, -1):
@@ -271,13 +278,13 @@ def _gentle_block(rows: Array, goal: Goal, free: Array, forbidden: Cells) -> Cel
         )
         change = abs(sum(after) - distance[mine] - distance[other])
         change[~(movable[mine] & movable[other])] = never
-        barred = np.flatnonzero(forbidden[left, 1] == later)
-        change[barred, forbidden[left[barred], 0]] = never
+        held = np.flatnonzero(barred[1, left] == later)
+        change[held, barred[0, left[held]]] = never
         earlier = later - 1 - change[:, ::-1].argmin(axis=1)
         least = change[np.arange(left.size), earlier]
         better = least < best[left]
-        chosen[left[better], 0] = earlier[better]
-        chosen[left[better], 1] = later
+        chosen[0, left[better]] = earlier[better]
+        chosen[1, left[better]] = later
         best[left[better]] = least[better]
     return chosen
 
@@ -299,34 +306,37 @@ def fingerprint(rows: Array) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def _random(rows: Array, free: Array, forbidden: Cells) -> Array:
-    """Draw two free tiles for each board, and the next two in order where these would give the goal: (k, 2)."""
-    pairs = free.size * (free.size - 1) // 2
+def _random(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:  # noqa: ARG001 - as the others
+    """Draw a pair of free tiles, or take the next one in order.
+
+    The pairs of free tiles, ascending, are numbered (0, 1), (0, 2), (1, 2), (0, 3) and so on, and the number is the
+    fingerprint modulo their number.
+    """
+    pairs = plan.free.size * (plan.free.size - 1) // 2
     drawn = (fingerprint(rows) % np.uint64(pairs)).astype(np.int64)
-    near = np.flatnonzero(forbidden[:, 0] >= 0)
-    last_step = np.sort(rows[near[:, np.newaxis], forbidden[near]], axis=1)
-    clash = near[(_pair(drawn[near], free) == last_step).all(axis=1)]
-    drawn[clash] = (drawn[clash] + 1) % pairs
-    return _pair(drawn, free)
+    if barred is not None:
+        if pairs == 1:
+            return np.full((2, len(rows)), IMPOSSIBLE, np.int32)
+        drawn = (drawn + 1) % pairs
+    larger = ((1 + np.sqrt(1 + 8 * drawn)) // 2).astype(np.int64)  # exact: far fewer bits than a float's 53
+    return _find(rows, plan.free[np.stack([drawn - larger * (larger - 1) // 2, larger])])
 
 
-def _pair(drawn: NDArray[np.int64], free: Array) -> Array:
-    """Number the pairs of free tiles: (0, 1), (0, 2), (1, 2), (0, 3) and so on; the square root is exact enough."""
-    larger = ((1 + np.sqrt(1 + 8 * drawn)) // 2).astype(np.int64)
-    return free[np.stack([drawn - larger * (larger - 1) // 2, larger], axis=1)]
+_METHODS: Final[dict[str, Callable[[Array, Goal, Plan, Cells | None], Cells]]] = {
+    "last": _last,
+    "gentle": _gentle,
+    "random": _random,
+    "pair": _pair,
+}
+"""Each chooses the cells to exchange, (2, k); given the first choice, which would give the goal, the second one."""
 
 
-def _find(rows: Array, tiles: Array) -> Cells:
-    """Find the two cells, ascending, of two tiles of each board: (k, 2)."""
-    places = [(rows == tiles[:, [which]]).argmax(axis=1) for which in (0, 1)]
-    return np.sort(np.stack(places, axis=1), axis=1).astype(np.int32)
-
-
-def _exchange(rows: Array, cells: Cells) -> None:
-    """Exchange two cells of each board in place; ``rows`` must be contiguous."""
-    flat = rows.reshape(-1)
-    starts = np.arange(len(rows)) * rows.shape[1]
-    first, second = starts + cells[:, 0], starts + cells[:, 1]
+def _exchange(boards: Array, which: NDArray[np.intp], cells: Cells, possible: NDArray[np.bool_]) -> None:
+    """Exchange two cells, (2, k), of k boards of a contiguous batch in place, where that is possible."""
+    if not possible.all():
+        which, cells = which[possible], cells[:, possible]
+    flat = boards.reshape(-1)
+    first, second = which * boards.shape[1] + cells
     kept = flat[first]
     flat[first] = flat[second]
     flat[second] = kept
