@@ -33,7 +33,7 @@ def stack(engine: None) -> Iterator[Stack]:
     del engine
     stack = Stack(f"taquin-test-{uuid.uuid4().hex[:8]}")
     try:
-        stack.compose("build")
+        stack.compose("build", "worker")
         try:
             stack.compose("up", "--detach", "--wait", "--wait-timeout", "120", "--scale", "worker=2")
         except pytest.fail.Exception as failure:
