@@ -45,7 +45,7 @@ class Stack:
     def compose(self, *arguments: str, files: tuple[str, ...] = FILES) -> str:
         """Return what a docker compose command prints."""
         named = [part for file in files for part in ("--file", file)]
-        where = ("--project-name", self.project, *named, "--env-file", ".env.example")
+        where = ("--ansi", "never", "--project-name", self.project, *named, "--env-file", ".env.example")
         return docker("compose", *where, *arguments, env=self._env)
 
     def services(self, *files: str) -> dict[str, Any]:
