@@ -21,13 +21,15 @@ Keys (P is the settable prefix, "taquin:" by default; all times are milliseconds
   P queues      hash: <queue>:sent, the last seq given; <queue>:begun, the highest seq begun
   P sweeper     string: who sweeps at present; expires
 
-Call: KEYS = due, dead, queues; ARGV = prefix, verb, and what the verb takes. Every verb may be repeated
-with the same arguments after a lost reply. KEYS of single units follow from the prefix: this is no
-script for Redis Cluster, which carries no Celery either.
+Call: KEYS = due, dead, queues; ARGV = prefix, most events kept, verb, and what the verb takes. Every verb may
+be repeated with the same arguments after a lost reply. KEYS of single units follow from the prefix: this is
+no script for Redis Cluster, which carries no Celery either.
 --]]
 
 local due, dead, queues = KEYS[1], KEYS[2], KEYS[3]
-local prefix = ARGV[1]
+local prefix, events_most = ARGV[1], ARGV[2]
+local verbs, jobs, pools = {}, {}, {}
+local event -- see jobs.lua
 
 local function work(id)
   return prefix .. 'work:' .. id
@@ -50,8 +52,8 @@ local function get(id, ...)
 end
 
 -- Tell whoever waits; a subscriber that is away reads the state when it comes back.
-local function tell(id)
-  local watchers = redis.call('HGET', work(id), 'watchers')
+local function tell(key, id)
+  local watchers = redis.call('HGET', key, 'watchers')
   if watchers then
     for channel in string.gmatch(watchers, '%S+') do
       redis.call('PUBLISH', channel, id)
@@ -59,12 +61,31 @@ local function tell(id)
   end
 end
 
+-- Have a channel told of what becomes of a unit or a job.
+local function watch(key, channel)
+  local fields = redis.call('HMGET', key, 'state', 'watchers')
+  local state, watchers = fields[1], fields[2] or ''
+  if not state then
+    return 'gone'
+  end
+  local settled = state == 'done' or state == 'dead' or state == 'complete' or state == 'cancelled'
+  if not settled and not string.find(' ' .. watchers, ' ' .. channel .. ' ', 1, true) then
+    redis.call('HSET', key, 'watchers', watchers .. channel .. ' ')
+  end
+  return state
+end
+
 local function bury(id, cause)
   redis.call('HSET', work(id), 'state', 'dead', 'cause', cause, 'died', number(now))
   redis.call('HDEL', work(id), 'run')
   redis.call('ZREM', due, id)
   redis.call('ZADD', dead, number(now), id)
-  tell(id)
+  local chunk = get(id, 'job', 'boards')
+  event('task.dead', 'id', id, 'cause', cause, 'job', chunk[1] or '')
+  if chunk[1] then
+    jobs.buried(chunk[1], chunk[2])
+  end
+  tell(work(id), id)
 end
 
 -- A message for this unit is about to go to the end of its queue.
@@ -74,8 +95,6 @@ local function note_sent(id, queue, again)
   redis.call('HINCRBY', work(id), 'sends', 1)
   redis.call('ZADD', due, number(now + again), id)
 end
-
-local verbs = {}
 
 -- id, kind, queue, payload, milliseconds until it is sent again, most units waiting
 -- -> new | same | conflict | busy
@@ -95,11 +114,16 @@ end
 
 -- id, token, lease in milliseconds of each queue's work (interactive, bulk), most attempts,
 -- 1 if the broker says that an earlier delivery was not finished
--- -> {run, kind, payload, attempt} | {gone} | {done} | {dead} | {leased}
+-- -> {run, kind, payload, attempt, and of a chunk the job's request and its boards} | {gone} | {done} | {dead} | {leased}
 function verbs.begin(id, token, lease_interactive, lease_bulk, most, redelivered)
-  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run')
-  local state, kind, payload, attempts, queue, seq, run = unpack(unit, 1, 7)
+  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run', 'job', 'boards')
+  local state, kind, payload, attempts, queue, seq, run, job, boards = unpack(unit, 1, 9)
   if not state then
+    return {'gone'}
+  end
+  local asked = job and jobs.asked(job)
+  if job and not asked and state ~= 'dead' then
+    jobs.forget(id)
     return {'gone'}
   end
   if state == 'done' or state == 'dead' then
@@ -107,7 +131,7 @@ function verbs.begin(id, token, lease_interactive, lease_bulk, most, redelivered
   end
   if state == 'running' then
     if run == token then
-      return {'run', kind, payload, int(attempts)}
+      return {'run', kind, payload, int(attempts), asked or '', int(boards)}
     end
     -- The lease is an exclusive right, unless the broker itself took the work back from its holder.
     if redelivered ~= '1' and int(redis.call('ZSCORE', due, id)) > now then
@@ -125,12 +149,13 @@ function verbs.begin(id, token, lease_interactive, lease_bulk, most, redelivered
   if int(seq) > int(redis.call('HGET', queues, queue .. ':begun')) then
     redis.call('HSET', queues, queue .. ':begun', seq)
   end
-  return {'run', kind, payload, attempts}
+  return {'run', kind, payload, attempts, asked or '', int(boards)}
 end
 
--- id, answer, milliseconds to keep it -> kept | gone | done | dead
+-- id, answer, milliseconds to keep it, and for a board that goes to a pool the pool and the record
+-- -> kept | gone | done | dead
 -- Whoever finishes first is kept: an answer is a pure function of the payload.
-function verbs.finish(id, answer, keep)
+function verbs.finish(id, answer, keep, pool, record)
   local state = get(id, 'state')[1]
   if not state then
     return 'gone'
@@ -142,7 +167,10 @@ function verbs.finish(id, answer, keep)
   redis.call('HDEL', work(id), 'run')
   redis.call('ZREM', due, id)
   redis.call('PEXPIRE', work(id), keep)
-  tell(id)
+  if pool then
+    pools.add(pool, record)
+  end
+  tell(work(id), id)
   return 'kept'
 end
 
@@ -205,22 +233,19 @@ end
 
 -- id, channel -> state, or gone; the channel is told when the unit is settled
 function verbs.watch(id, channel)
-  local unit = get(id, 'state', 'watchers')
-  local state, watchers = unit[1], unit[2] or ''
-  if not state then
-    return 'gone'
-  end
-  if (state == 'waiting' or state == 'running') and not string.find(' ' .. watchers, ' ' .. channel, 1, true) then
-    redis.call('HSET', work(id), 'watchers', watchers .. channel .. ' ')
-  end
-  return state
+  return watch(work(id), channel)
 end
 
--- id -> retried | gone | the state it is in; the count of attempts starts anew
+-- id -> retried | expired (the job of this chunk is gone) | gone | the state it is in
+-- The count of attempts starts anew.
 function verbs.retry(id)
-  local state = get(id, 'state')[1]
+  local unit = get(id, 'state', 'job', 'boards')
+  local state = unit[1]
   if state ~= 'dead' then
     return state or 'gone'
+  end
+  if unit[2] and not jobs.revived(unit[2], unit[3]) then
+    return 'expired'
   end
   redis.call('HSET', work(id), 'state', 'waiting', 'attempts', 0, 'seq', 0, 'sends', 0)
   redis.call('HDEL', work(id), 'cause', 'died')

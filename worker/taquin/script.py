@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from taquin.settings import Settings
 
-PARTS: Final = ("ledger.lua",)
-DISPATCH: Final = "return verbs[ARGV[2]](unpack(ARGV, 3))\n"
+PARTS: Final = ("ledger.lua", "jobs.lua", "pools.lua")
+DISPATCH: Final = "return verbs[ARGV[3]](unpack(ARGV, 4))\n"
 SCRIPT: Final = "\n".join([*(files("taquin").joinpath(part).read_text(encoding="utf-8") for part in PARTS), DISPATCH])
 
 
@@ -40,7 +40,7 @@ class Script:
             Busy: Redis is full.
         """
         with reporting(self.settings):
-            return self._script(keys=self._keys, args=[self.prefix, verb, *arguments])
+            return self._script(keys=self._keys, args=[self.prefix, self.settings.keep_events, verb, *arguments])
 
 
 def ms(seconds: float) -> int:

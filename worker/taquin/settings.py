@@ -37,6 +37,8 @@ class Settings(BaseSettings):
     max_waiting: int = Field(1_000_000, ge=1, description="Unfinished units in the ledger before new work is refused.")
     keep_answers: float = Field(86_400.0, gt=0, description="How long finished work and its answer are kept.")
 
+    keep_events: int = Field(10_000, ge=1, description="About how many events the stream keeps.")
+
     resend_after: float = Field(2.0, gt=0, description="Work that nobody began is sent again after this long.")
     sweep_every: float = Field(1.0, gt=0, description="How often a worker looks for overdue work.")
 

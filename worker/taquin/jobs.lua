@@ -1,0 +1,218 @@
+--[[ Jobs: many boards submitted as one. A chunk is a unit of work like any other (see ledger.lua), with two fields more:
+
+  P work:<job>:<k>      … job     the job it belongs to
+                          boards  how many boards it holds
+
+  P job:<id>            hash, one job
+                        request   what was asked, JSON
+                        state     open (chunks may be added) -> sealed -> complete, or cancelled
+                        chunks boards              what was added
+                        committed                  chunks that are done or dead
+                        solvable unsolvable repaired invalid dead   boards by their outcome
+                        pooled                     boards that are new in a pool
+                        keep                       milliseconds to keep it once it is complete or cancelled
+                        watchers                   channels to tell when a chunk is committed
+                        announced                  the event of its completion is written
+                        created finished
+  P job:<id>:answers    hash: k -> the answer to chunk k; empty where the boards went to a pool alone
+  P job:<id>:digests    hash: k -> digest of the payload of chunk k, so that a submission may be repeated
+  P jobs                sorted set: id -> when it was created
+  P events              stream of what backends may want to know
+
+A chunk that is committed has no `work` key any more: a late duplicate finds nothing to do.
+--]]
+
+local function job_key(job)
+  return prefix .. 'job:' .. job
+end
+
+function event(name, ...)
+  redis.call('XADD', prefix .. 'events', 'MAXLEN', '~', events_most, '*', 'event', name, ...)
+end
+
+local function expire_job(job)
+  local keep = redis.call('HGET', job_key(job), 'keep')
+  for _, suffix in ipairs({'', ':answers', ':digests'}) do
+    redis.call('PEXPIRE', job_key(job) .. suffix, keep)
+  end
+end
+
+local function tell_job(job)
+  tell(job_key(job), job)
+end
+
+local function settle_job(job)
+  local key = job_key(job)
+  local fields = redis.call('HMGET', key, 'state', 'chunks', 'committed')
+  if fields[1] ~= 'sealed' or int(fields[3]) < int(fields[2]) then
+    return
+  end
+  redis.call('HSET', key, 'state', 'complete', 'finished', number(now))
+  if redis.call('HSETNX', key, 'announced', 1) == 1 then
+    local counts = redis.call('HMGET', key, 'boards', 'solvable', 'unsolvable', 'repaired', 'invalid', 'dead')
+    event('job.completed', 'job', job, 'boards', counts[1], 'solvable', counts[2], 'unsolvable', counts[3],
+      'repaired', counts[4], 'invalid', counts[5], 'dead', counts[6])
+  end
+  expire_job(job)
+end
+
+-- What the ledger calls when a chunk is begun: the request, or nothing if the job has expired or was cancelled.
+function jobs.asked(job)
+  local fields = redis.call('HMGET', job_key(job), 'request', 'state')
+  return fields[2] ~= 'cancelled' and fields[1]
+end
+
+function jobs.buried(job, boards)
+  if redis.call('EXISTS', job_key(job)) == 1 then
+    redis.call('HINCRBY', job_key(job), 'dead', boards)
+    redis.call('HINCRBY', job_key(job), 'committed', 1)
+    settle_job(job)
+    tell_job(job)
+  end
+end
+
+-- false if the job has expired
+function jobs.revived(job, boards)
+  local key = job_key(job)
+  local state = redis.call('HGET', key, 'state')
+  if not state or state == 'cancelled' then
+    return false
+  end
+  redis.call('HINCRBY', key, 'dead', -boards)
+  redis.call('HINCRBY', key, 'committed', -1)
+  if state == 'complete' then
+    redis.call('HSET', key, 'state', 'sealed')
+    for _, suffix in ipairs({'', ':answers', ':digests'}) do
+      redis.call('PERSIST', key .. suffix)
+    end
+  end
+  return true
+end
+
+-- Write one chunk down; `again` is when a sweeper sends it for the first time if nobody else does.
+function jobs.write_chunk(job, k, boards, payload, again)
+  local id = job .. ':' .. k
+  redis.call('HSET', work(id), 'kind', 'chunk', 'queue', 'bulk', 'payload', payload, 'job', job, 'boards', boards,
+    'state', 'waiting', 'attempts', 0, 'created', number(now))
+  redis.call('HINCRBY', job_key(job), 'chunks', 1)
+  redis.call('HINCRBY', job_key(job), 'boards', boards)
+  note_sent(id, 'bulk', again)
+end
+
+function jobs.open(job, request, keep, state)
+  redis.call('HSET', job_key(job), 'request', request, 'state', state, 'chunks', 0, 'boards', 0, 'committed', 0,
+    'solvable', 0, 'unsolvable', 0, 'repaired', 0, 'invalid', 0, 'dead', 0, 'pooled', 0,
+    'keep', keep, 'created', number(now))
+  redis.call('ZADD', prefix .. 'jobs', number(now), job)
+end
+
+-- job, request, milliseconds to keep it -> new | same | conflict
+function verbs.open(job, request, keep)
+  local known = redis.call('HGET', job_key(job), 'request')
+  if known then
+    return known == request and 'same' or 'conflict'
+  end
+  jobs.open(job, request, keep, 'open')
+  return 'new'
+end
+
+-- job, k, boards in it, payload, its digest, milliseconds until it is sent again, most units waiting
+-- -> new | same | conflict | busy | gone | sealed | cancelled
+function verbs.add(job, k, boards, payload, digest, again, most)
+  local state = redis.call('HGET', job_key(job), 'state')
+  if not state or state == 'cancelled' then
+    return state or 'gone'
+  end
+  local known = redis.call('HGET', job_key(job) .. ':digests', k)
+  if known then
+    return known == digest and 'same' or 'conflict'
+  end
+  if state ~= 'open' then
+    return 'sealed'
+  end
+  if redis.call('ZCARD', due) >= tonumber(most) then
+    return 'busy'
+  end
+  redis.call('HSET', job_key(job) .. ':digests', k, digest)
+  jobs.write_chunk(job, k, boards, payload, tonumber(again))
+  return 'new'
+end
+
+-- job, chunks and boards that were added -> sealed | same | conflict | gone | cancelled
+function verbs.seal(job, chunks, boards)
+  local fields = redis.call('HMGET', job_key(job), 'state', 'chunks', 'boards')
+  local state = fields[1]
+  if not state or state == 'cancelled' then
+    return state or 'gone'
+  end
+  if fields[2] ~= chunks or fields[3] ~= boards then
+    return 'conflict'
+  end
+  if state ~= 'open' then
+    return 'same'
+  end
+  redis.call('HSET', job_key(job), 'state', 'sealed')
+  settle_job(job)
+  tell_job(job)
+  return 'sealed'
+end
+
+-- id of the chunk, answer, boards by outcome, then (pool, records a line each) as often as needed -> kept | gone | dead
+-- Everything that follows from a chunk happens here, once: a second commit finds no unit.
+function verbs.commit(id, answer, solvable, unsolvable, repaired, invalid, ...)
+  local unit = get(id, 'state', 'job')
+  local state, job = unit[1], unit[2]
+  if not state or state == 'dead' then
+    return state or 'gone'
+  end
+  if not jobs.asked(job) then
+    jobs.forget(id)
+    return 'gone'
+  end
+  local key = job_key(job)
+  redis.call('HSET', key .. ':answers', string.sub(id, #job + 2), answer)
+  redis.call('HINCRBY', key, 'committed', 1)
+  redis.call('HINCRBY', key, 'solvable', solvable)
+  redis.call('HINCRBY', key, 'unsolvable', unsolvable)
+  redis.call('HINCRBY', key, 'repaired', repaired)
+  redis.call('HINCRBY', key, 'invalid', invalid)
+  jobs.forget(id)
+  local filled = {...}
+  for at = 1, #filled, 2 do
+    redis.call('HINCRBY', key, 'pooled', pools.add(filled[at], filled[at + 1]))
+  end
+  settle_job(job)
+  tell_job(job)
+  return 'kept'
+end
+
+function jobs.forget(id)
+  redis.call('DEL', work(id))
+  redis.call('ZREM', due, id)
+end
+
+-- job -> cancelled | gone | the state it is in
+function verbs.cancel(job)
+  local key = job_key(job)
+  local fields = redis.call('HMGET', key, 'state', 'chunks')
+  local state = fields[1]
+  if state ~= 'open' and state ~= 'sealed' then
+    return state or 'gone'
+  end
+  redis.call('HSET', key, 'state', 'cancelled', 'finished', number(now))
+  for k = 0, int(fields[2]) - 1 do
+    local id = job .. ':' .. number(k)
+    if redis.call('HGET', work(id), 'state') ~= 'dead' then
+      jobs.forget(id)
+    end
+  end
+  event('job.cancelled', 'job', job)
+  expire_job(job)
+  tell_job(job)
+  return 'cancelled'
+end
+
+-- job, channel -> state, or gone; the channel is told of each chunk and of the end
+function verbs.watch_job(job, channel)
+  return watch(job_key(job), channel)
+end
