@@ -69,7 +69,8 @@ class Goal:
     @cached_property
     def tiles(self) -> Array:
         """The tiles in reading order: (cells - 1,)."""
-        return self.board[self.board != 0]
+        tiles: Array = self.board[self.board != 0]
+        return tiles
 
     @cached_property
     def dark(self) -> NDArray[np.intp]:
@@ -106,7 +107,7 @@ def resolve(goal: GoalLike, shape: Shape) -> Goal:
 @lru_cache(maxsize=64)
 def _named_goal(name: str, shape: Shape) -> Goal:
     if name not in GOALS:
-        raise BadGoal(f"There is no goal {shown(name)}; the goals are {', '.join(GOALS)}, or a board.")
+        raise BadGoal(f"A goal is {', '.join(GOALS)}, or a board, not {shown(name)}.")
     labels = np.arange(1, shape.cells + 1) % shape.cells
     board = np.empty(shape.cells, np.uint8 if shape.cells <= 256 else np.uint16)  # noqa: PLR2004 - a byte's values
     board[_path(name, shape)] = np.roll(labels, 1) if name == "blank-first" else labels
@@ -160,7 +161,9 @@ def as_batch(boards: ArrayLike, shape: Shape) -> Array:
     try:
         batch = np.asarray(boards)
     except (ValueError, TypeError, OverflowError) as error:
-        raise BadInput("The boards are no array: their rows differ in length, or their cells are no numbers.") from error
+        raise BadInput(
+            "The boards are no array: their rows differ in length, or their cells are no numbers."
+        ) from error
     if batch.ndim != 2 or batch.shape[1] != shape.cells:  # noqa: PLR2004 - boards by cells
         raise BadInput(f"Boards of {shape} must come as an (n, {shape.cells}) array, not {batch.shape}.")
     if not np.issubdtype(batch.dtype, np.integer):

@@ -97,11 +97,12 @@ class Sorter:
 
     def sort(self) -> NDArray[np.bool_]:
         """Sort ``columns`` in place, and tell of each board whether the number of exchanges was odd: (boards,)."""
-        self._odd.fill(False)
+        self._odd[:] = False
         for low, high, exchange, odd, smaller in self._steps:
             np.greater(low, high, out=exchange)
             np.bitwise_xor(odd, exchange, out=odd)
             np.minimum(low, high, out=smaller)
             np.maximum(low, high, out=high)
             np.copyto(low, smaller)
-        return np.bitwise_xor.reduce(self._odd, axis=0)
+        odd_in_all: NDArray[np.bool_] = np.bitwise_xor.reduce(self._odd, axis=0)
+        return odd_in_all

@@ -13,11 +13,9 @@ American Mathematical Monthly 106, 1999). This is one rule for odd and even widt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from taquin.errors import BadBoard
 from taquin.puzzle.board import Array, Goal, GoalLike, as_batch, as_board, permutation_is_odd, resolve
@@ -26,6 +24,11 @@ from taquin.puzzle.network import Sorter
 from taquin.puzzle.problem import Problem, problem_names
 from taquin.puzzle.shape import ShapeLike, parse_shape
 from taquin.puzzle.wording import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
 
 # A block's boards stay in the cache of one core, and are enough to make the cost of calling NumPy small.
 BLOCK_BYTES: Final = 1 << 19
@@ -119,8 +122,9 @@ def check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.b
     if by_parity:
         blank_is_dark = sorter.columns[goal.dark].min(axis=0) == 0
     odd = sorter.sort()
-    fits = (sorter.columns == goal.ordered[:, np.newaxis]).all(axis=0)
-    fits &= _representable(boards, goal.board.dtype)
+    fits: NDArray[np.bool_] = np.equal(sorter.columns, goal.ordered[:, np.newaxis]).all(axis=0)
+    if boards.dtype != goal.board.dtype:
+        fits &= _representable(boards, goal.board.dtype)
     if by_parity:
         can = fits & (odd ^ blank_is_dark == goal.invariant)
     elif goal.shape.is_line:
@@ -132,12 +136,9 @@ def check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.b
     return fits, can
 
 
-def _representable(boards: Array, dtype: np.dtype[Any]) -> NDArray[np.bool_] | np.bool_:
-    """Tell of which boards all values survived the conversion to the goal's dtype."""
-    top = np.iinfo(dtype).max
-    if boards.dtype == dtype or (boards.min() >= 0 and boards.max() <= top):
-        return np.True_
-    inside: NDArray[np.bool_] = ((boards >= 0) & (boards <= top)).all(axis=1)
+def _representable(boards: Array, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Tell of which boards all values survive the conversion to the goal's dtype."""
+    inside: NDArray[np.bool_] = ((boards >= 0) & (boards <= np.iinfo(dtype).max)).all(axis=1)
     return inside
 
 

@@ -9,17 +9,21 @@ of parity.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from taquin.errors import BadInput, TaquinError
 from taquin.puzzle.board import Array, Goal, GoalLike, as_batch, as_board, resolve
 from taquin.puzzle.parity import blocks, check_batch, check_block, refuse_bad
 from taquin.puzzle.shape import ShapeLike, parse_shape
 from taquin.puzzle.wording import listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike
 
 Swap: TypeAlias = Literal["last", "gentle", "random"] | tuple[int, int]
 Cells: TypeAlias = NDArray[np.int32]
@@ -139,7 +143,7 @@ def why_unrepairable(
 
 def _plan(goal: Goal, swap: Swap, pinned: Iterable[int]) -> Plan:
     """Put the caller's wishes in order; raises BadInput."""
-    fixed = {_label(tile, goal) for tile in pinned}
+    fixed = {_label(tile, goal, "pinned") for tile in pinned}
     free = np.array([tile for tile in goal.ordered[1:].tolist() if tile not in fixed], goal.board.dtype)
     if isinstance(swap, str):
         if swap not in SWAPS:
@@ -147,19 +151,19 @@ def _plan(goal: Goal, swap: Swap, pinned: Iterable[int]) -> Plan:
         return Plan(swap, (0, 0), free)
     if not isinstance(swap, tuple | list) or len(swap) != 2:  # noqa: PLR2004 - it takes two
         raise BadInput(f"A swap is one of {', '.join(SWAPS)}, or two tiles, not {shown(swap)}.")
-    first, second = (_label(tile, goal) for tile in swap)
+    first, second = (_label(tile, goal, "to be exchanged") for tile in swap)
     if 0 in (first, second) or first == second:
         raise BadInput(f"A swap takes two different tiles and never the blank, not {first} and {second}.")
     return Plan("pair", (first, second), free)
 
 
-def _label(tile: object, goal: Goal) -> int:
+def _label(tile: object, goal: Goal, why: str) -> int:
     try:
         label = operator.index(tile)  # type: ignore[arg-type]  # what is no whole number is caught below
     except TypeError:
         label = -1
     if isinstance(tile, bool) or not 0 <= label <= goal.ordered[-1] or label not in goal.ordered:
-        raise BadInput(f"The goal has no tile {shown(tile)}.")
+        raise BadInput(f"The tile {shown(tile)} is {why}, but the goal has none of that number.")
     return label
 
 
@@ -180,7 +184,8 @@ def _goals(rows: Array, goal: Goal) -> NDArray[np.intp]:
     # Two cells tell nearly all others apart, and looking at two columns is cheap.
     one, two = goal.blank, (goal.blank + 1) % goal.shape.cells
     likely = np.flatnonzero((rows[:, one] == goal.board[one]) & (rows[:, two] == goal.board[two]))
-    return likely[(rows[likely] == goal.board).all(axis=1)]
+    goals: NDArray[np.intp] = likely[(rows[likely] == goal.board).all(axis=1)]
+    return goals
 
 
 def _goals_after(rows: Array, cells: Cells, goal: Goal) -> NDArray[np.intp]:
@@ -190,7 +195,8 @@ def _goals_after(rows: Array, cells: Cells, goal: Goal) -> NDArray[np.intp]:
     crossed = (rows[likely, first] == goal.board[second]) & (rows[likely, second] == goal.board[first])
     likely = likely[crossed & (first >= 0)]
     # All other cells must be right, and these two are known to be wrong.
-    return likely[(rows[likely] != goal.board).sum(axis=1) == 2]  # noqa: PLR2004
+    goals: NDArray[np.intp] = likely[(rows[likely] != goal.board).sum(axis=1) == 2]  # noqa: PLR2004
+    return goals
 
 
 def _pair(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:  # noqa: ARG001 - as the others

@@ -11,7 +11,7 @@ LARGEST_NUMBER: Final = 10**12
 MOST_LISTED: Final = 10
 
 
-def shown(value: object) -> str:
+def shown(value: object) -> str:  # noqa: PLR0911 - one for each kind of value
     """Show any value in at most about 40 characters, without ever writing out a huge one first."""
     match value:
         case None:
