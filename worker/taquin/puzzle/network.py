@@ -69,15 +69,17 @@ class Sorter:
 
     def __init__(self, cells: int, boards: int, dtype: DTypeLike) -> None:
         """Lay out all arrays, and all views of them, once for many blocks."""
+        runs = merge_exchange(cells)
         # The last group of a run may end beyond the board; no comparison reaches there.
-        rows = np.empty((2 * cells, boards), dtype)
+        height = max((run.start + run.distance + run.groups * run.period for run in runs), default=cells)
+        rows = np.empty((height, boards), dtype)
         self.columns: Array = rows[:cells]
         pairs = max(cells // 2, 1)
         self._odd = np.empty((pairs, boards), np.bool_)
         # What was exchanged is needed no longer when the smaller cells are set aside: one array serves both.
         spare = np.empty(pairs * boards, dtype)
         self._steps = []
-        for run in merge_exchange(cells):
+        for run in runs:
             used, form = run.groups * run.length, (run.groups, run.length, boards)
             smaller = spare[: used * boards]
             exchanged = smaller.view(np.bool_)[: used * boards]

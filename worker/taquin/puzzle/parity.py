@@ -122,7 +122,7 @@ def check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.b
     if by_parity:
         blank_is_dark = sorter.columns[goal.dark].min(axis=0) == 0
     odd = sorter.sort()
-    fits: NDArray[np.bool_] = np.equal(sorter.columns, goal.ordered[:, np.newaxis]).all(axis=0)
+    fits: NDArray[np.bool_] = np.logical_and.reduce(sorter.columns == goal.ordered[:, np.newaxis], axis=0)
     if boards.dtype != goal.board.dtype:
         fits &= _representable(boards, goal.board.dtype)
     if by_parity:
@@ -138,7 +138,7 @@ def check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.b
 
 def _representable(boards: Array, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     """Tell of which boards all values survive the conversion to the goal's dtype."""
-    inside: NDArray[np.bool_] = ((boards >= 0) & (boards <= np.iinfo(dtype).max)).all(axis=1)
+    inside: NDArray[np.bool_] = np.logical_and.reduce((boards >= 0) & (boards <= np.iinfo(dtype).max), axis=1)
     return inside
 
 

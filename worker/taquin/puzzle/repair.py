@@ -181,22 +181,27 @@ def _choose(rows: Array, goal: Goal, plan: Plan) -> Cells:
 
 def _goals(rows: Array, goal: Goal) -> NDArray[np.intp]:
     """List the boards that are the goal."""
-    # Two cells tell nearly all others apart, and looking at two columns is cheap.
-    one, two = goal.blank, (goal.blank + 1) % goal.shape.cells
-    likely = np.flatnonzero((rows[:, one] == goal.board[one]) & (rows[:, two] == goal.board[two]))
+    likely = _with_blank_at_home(rows, goal)
+    another = (goal.blank + 1) % goal.shape.cells
+    likely = likely[rows[likely, another] == goal.board[another]]
     goals: NDArray[np.intp] = likely[(rows[likely] == goal.board).all(axis=1)]
     return goals
 
 
 def _goals_after(rows: Array, cells: Cells, goal: Goal) -> NDArray[np.intp]:
     """List the boards that become the goal when two cells of each, (2, k), are exchanged."""
-    likely = np.flatnonzero(rows[:, goal.blank] == 0)
-    first, second = cells[:, likely]
+    likely = _with_blank_at_home(rows, goal)
+    first, second = cells.take(likely, axis=1)
     crossed = (rows[likely, first] == goal.board[second]) & (rows[likely, second] == goal.board[first])
     likely = likely[crossed & (first >= 0)]
     # All other cells must be right, and these two are known to be wrong.
     goals: NDArray[np.intp] = likely[(rows[likely] != goal.board).sum(axis=1) == 2]  # noqa: PLR2004
     return goals
+
+
+def _with_blank_at_home(rows: Array, goal: Goal) -> NDArray[np.intp]:
+    """List the boards whose blank is where it is in the goal: one column rules out nearly all others."""
+    return np.flatnonzero(rows[:, goal.blank] == 0)
 
 
 def _pair(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:  # noqa: ARG001 - as the others
@@ -343,6 +348,6 @@ def _exchange(boards: Array, which: NDArray[np.intp], cells: Cells, possible: ND
         which, cells = which[possible], cells[:, possible]
     flat = boards.reshape(-1)
     first, second = which * boards.shape[1] + cells
-    kept = flat[first]
-    flat[first] = flat[second]
+    kept = flat.take(first)
+    flat[first] = flat.take(second)
     flat[second] = kept
