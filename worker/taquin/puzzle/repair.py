@@ -96,14 +96,16 @@ def repair(
     unsolvable = np.flatnonzero(~(checked.solvable | broken))
     for block, sorter in blocks(len(unsolvable), target):
         which = unsolvable[block]
-        cells = _choose(result.boards.take(which, axis=0), target, plan)
+        rows = result.boards.take(which, axis=0)
+        at_home = _with_blank_at_home(rows, target)
+        cells = _choose(rows, at_home, target, plan)
         for side in (0, 1):
             result.cells[:, side][which] = cells[side]
         possible = cells[0] != IMPOSSIBLE
         _exchange(result.boards, which, cells, possible)
         rows = result.boards.take(which, axis=0)
         _, can = check_block(rows, target, sorter)
-        if (can != possible).any() or _goals(rows, target).size:
+        if (can != possible).any() or _goals(rows, at_home, target).size:
             raise TaquinError("A repaired board failed its second check. None was returned; please report this bug.")
     return result
 
@@ -127,7 +129,7 @@ def why_unrepairable(
     refuse_bad(checked, single=True)
     if checked.solvable[0]:
         raise BadInput("The board can be solved; there is nothing to repair.")
-    if _choose(batch, target, plan)[0, 0] != IMPOSSIBLE:
+    if _choose(batch, np.arange(1), target, plan)[0, 0] != IMPOSSIBLE:
         raise BadInput("The board can be repaired.")
     if target.shape.is_line:
         return "Tiles in one row or one column can never pass each other, so boards of that shape are not repaired."
@@ -167,41 +169,39 @@ def _label(tile: object, goal: Goal, why: str) -> int:
     return label
 
 
-def _choose(rows: Array, goal: Goal, plan: Plan) -> Cells:
+def _choose(rows: Array, at_home: NDArray[np.intp], goal: Goal, plan: Plan) -> Cells:
     """Choose the two cells, ascending, to exchange in each unsolvable board: (2, k), -2 where there are none."""
     if goal.shape.is_line or plan.free.size < 2:  # noqa: PLR2004 - it takes two
         return np.full((2, len(rows)), IMPOSSIBLE, np.int32)
     choose = _METHODS[plan.kind]
     cells = choose(rows, goal, plan, None)
-    clash = _goals_after(rows, cells, goal)
+    clash = _goals_after(rows, cells, at_home, goal)
     if clash.size:
         cells[:, clash] = choose(rows[clash], goal, plan, cells[:, clash])
     return cells
 
 
-def _goals(rows: Array, goal: Goal) -> NDArray[np.intp]:
-    """List the boards that are the goal."""
-    likely = _with_blank_at_home(rows, goal)
+def _with_blank_at_home(rows: Array, goal: Goal) -> NDArray[np.intp]:
+    """List the boards whose blank is where it is in the goal. No others can be the goal, and exchanges keep it."""
+    return np.flatnonzero(rows[:, goal.blank] == 0)
+
+
+def _goals(rows: Array, at_home: NDArray[np.intp], goal: Goal) -> NDArray[np.intp]:
+    """List the boards that are the goal, of those whose blank is at home."""
     another = (goal.blank + 1) % goal.shape.cells
-    likely = likely[rows[likely, another] == goal.board[another]]
+    likely = at_home[rows[at_home, another] == goal.board[another]]
     goals: NDArray[np.intp] = likely[(rows[likely] == goal.board).all(axis=1)]
     return goals
 
 
-def _goals_after(rows: Array, cells: Cells, goal: Goal) -> NDArray[np.intp]:
-    """List the boards that become the goal when two cells of each, (2, k), are exchanged."""
-    likely = _with_blank_at_home(rows, goal)
-    first, second = cells.take(likely, axis=1)
-    crossed = (rows[likely, first] == goal.board[second]) & (rows[likely, second] == goal.board[first])
-    likely = likely[crossed & (first >= 0)]
+def _goals_after(rows: Array, cells: Cells, at_home: NDArray[np.intp], goal: Goal) -> NDArray[np.intp]:
+    """List the boards that become the goal when two cells of each, (2, k), are exchanged, of those at home."""
+    first, second = cells.take(at_home, axis=1)
+    crossed = (rows[at_home, first] == goal.board[second]) & (rows[at_home, second] == goal.board[first])
+    likely = at_home[crossed & (first >= 0)]
     # All other cells must be right, and these two are known to be wrong.
     goals: NDArray[np.intp] = likely[(rows[likely] != goal.board).sum(axis=1) == 2]  # noqa: PLR2004
     return goals
-
-
-def _with_blank_at_home(rows: Array, goal: Goal) -> NDArray[np.intp]:
-    """List the boards whose blank is where it is in the goal: one column rules out nearly all others."""
-    return np.flatnonzero(rows[:, goal.blank] == 0)
 
 
 def _pair(rows: Array, goal: Goal, plan: Plan, barred: Cells | None) -> Cells:  # noqa: ARG001 - as the others
