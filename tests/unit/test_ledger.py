@@ -9,7 +9,7 @@ import pytest
 
 from taquin.connection import connect
 from taquin.errors import Busy, Conflict, Unavailable, Unknown
-from taquin.ledger import Ledger, Overdue
+from taquin.ledger import MESSAGE_MOST, RETURNS_MOST, Ledger, Overdue
 from taquin.settings import Settings
 
 
@@ -88,12 +88,6 @@ def test_a_lease_is_exclusive(ledger):
     assert ledger.read("a").attempts == 1
 
 
-def test_the_broker_may_take_a_lease_back(ledger):
-    submit(ledger)
-    ledger.begin("a")
-    assert ledger.begin("a", redelivered=True).attempt == 2
-
-
 def test_a_lease_that_is_over_may_be_taken(ledger, redis):
     submit(ledger)
     ledger.begin("a")
@@ -114,13 +108,13 @@ def test_a_begin_whose_reply_was_lost_may_be_repeated(ledger, monkeypatch):
 @pytest.mark.parametrize("settled", ["done", "dead"])
 def test_settled_work_is_not_begun_again(ledger, settings, settled):
     submit(ledger)
-    for _ in range(settings.max_attempts):
-        unit = ledger.begin("a", redelivered=True)
+    for _ in range(settings.max_attempts if settled == "dead" else 1):
+        unit = ledger.begin("a")
         if settled == "dead":
             ledger.fail(unit, "no")
-    if settled == "done":
-        ledger.finish("a", b"x")
-    assert ledger.begin("a", redelivered=True) is None
+        else:
+            ledger.finish("a", b"x")
+    assert ledger.begin("a") is None
     assert ledger.read("a").state == settled
 
 
@@ -201,12 +195,79 @@ def test_work_that_ends_its_worker_dies_after_its_last_attempt(ledger, redis, se
     assert "died, hung or was stopped in each of 3 attempts" in record.cause
 
 
-def test_a_redelivered_message_of_work_without_attempts_left_buries_it(ledger, settings):
+def test_a_message_of_work_without_attempts_left_buries_it(ledger, redis, settings):
     submit(ledger)
     for _ in range(settings.max_attempts):
-        ledger.begin("a", redelivered=True)
-    assert ledger.begin("a", redelivered=True) is None
+        assert ledger.begin("a")
+        expire_lease(redis)
+    assert ledger.begin("a") is None
     assert ledger.read("a").state == "dead"
+
+
+def test_a_holder_whose_process_died_gives_the_lease_up_and_is_charged(ledger, settings):
+    submit(ledger)
+    for attempt in range(1, settings.max_attempts + 1):
+        assert ledger.begin("a").attempt == attempt
+        ledger.give_back("a", counts=True)
+    record = ledger.read("a")
+    assert (record.state, record.attempts) == ("dead", settings.max_attempts)
+    assert "died, hung or was stopped in each of 3 attempts" in record.cause
+
+
+def test_what_a_worker_hands_back_costs_no_attempt_up_to_a_limit(ledger, redis, settings):
+    submit(ledger)
+    for _ in range(RETURNS_MOST):
+        assert ledger.begin("a").attempt == 1
+        ledger.give_back("a", counts=False)
+        assert (ledger.read("a").state, ledger.read("a").attempts) == ("waiting", 0)
+    redis.zadd("taquin:due", {"a": 0})
+    assert ledger.sweep("s") == [Overdue("a", "interactive")]
+    for attempt in range(1, settings.max_attempts + 1):  # it may well be the work that stops its workers
+        assert ledger.begin("a").attempt == attempt
+        ledger.give_back("a", counts=False)
+    assert ledger.read("a").state == "dead"
+
+
+def test_only_the_holder_gives_a_lease_up(ledger, redis, settings):
+    submit(ledger)
+    unit = ledger.begin("a")
+    Ledger(redis, settings).give_back("a", counts=True)
+    assert ledger.read("a").state == "running"
+    Ledger(redis, settings, holder=ledger.holder).give_back("a", counts=True)
+    assert ledger.read("a").state == "waiting"
+    assert ledger.finish("a", b"late, and welcome")
+    ledger.give_back("a", counts=False)
+    ledger.fail(unit, "too late")
+    assert ledger.read("a").state == "done"
+    ledger.give_back("never", counts=True)
+
+
+def test_bytes_that_are_no_task_are_kept(ledger, redis):
+    id = ledger.keep("interactive", b"\xff{", "it is not JSON")
+    (letter,) = ledger.dead()
+    assert (letter.id, letter.kind, letter.queue, letter.state) == (id, "message", "interactive", "dead")
+    assert (letter.payload, letter.cause, letter.attempts) == (b"\xff{", "it is not JSON", 0)
+    assert ledger.begin(id) is None
+    assert redis.zcard("taquin:due") == 0
+    ledger.retry(id)
+    assert redis.lrange("interactive", 0, -1) == [b"\xff{"]
+    assert list(ledger.dead()) == []
+    assert not redis.exists(f"taquin:work:{id}")
+
+
+def test_a_message_is_kept_up_to_a_size_and_then_cannot_be_sent_again(ledger):
+    id = ledger.keep("bulk", b"x" * (MESSAGE_MOST + 1), "too large")
+    assert len(ledger.read(id).payload) == MESSAGE_MOST
+    with pytest.raises(Conflict, match="only the first 10,000 bytes"):
+        ledger.retry(id)
+    ledger.drop(id)
+
+
+def test_rubbish_does_not_fill_redis(ledger, monkeypatch):
+    monkeypatch.setattr("taquin.ledger.MESSAGES_MOST", 2)
+    kept = [ledger.keep("interactive", b"rubbish", "it is not JSON") for _ in range(3)]
+    assert kept[2] is None
+    assert {letter.id for letter in ledger.dead()} == set(kept[:2])
 
 
 def test_what_is_not_yet_due_is_not_swept(redis, settings):

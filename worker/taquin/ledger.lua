@@ -3,17 +3,19 @@
 Keys (P is the settable prefix, "taquin:" by default; all times are milliseconds by this server's clock):
 
   P work:<id>   hash, one unit of work
-                kind      what to do: validate | repair
+                kind      what to do: validate | repair; or message: bytes from a queue that are no task, always dead
                 queue     interactive | bulk
                 payload   the request, as it was submitted
                 state     waiting -> running -> done, or dead
-                attempts  how often it was begun
+                attempts  how often it was begun, less what was handed back in order
+                returns   how often it was handed back in order, which costs no attempt (up to a limit)
                 seq       its place among what was sent on its queue; 0 after a failure: its message is used up
                 sends     how often its message was sent
-                run       the token of the attempt that holds it; absent unless running
+                run       the token of the attempt that holds it, <holder>:<attempt>; absent unless running
                 error     what the last failed attempt said
                 answer    once done
                 cause     once dead
+                cut       of a message: 1 if it was longer than what is kept, so that it cannot be sent again
                 watchers  channels to tell when it is settled, separated by spaces
                 created begun finished died
   P due         sorted set: id -> when to look at it again (nobody began it, or its lease is over)
@@ -88,6 +90,10 @@ local function bury(id, cause)
   tell(work(id), id)
 end
 
+local function bury_stopped(id, attempts)
+  bury(id, 'its worker died, hung or was stopped in each of ' .. attempts .. ' attempts')
+end
+
 -- A message for this unit is about to go to the end of its queue.
 local function note_sent(id, queue, again)
   local seq = redis.call('HINCRBY', queues, queue .. ':sent', 1)
@@ -112,10 +118,9 @@ function verbs.submit(id, kind, queue, payload, again, most)
   return 'new'
 end
 
--- id, token, lease in milliseconds of each queue's work (interactive, bulk), most attempts,
--- 1 if the broker says that an earlier delivery was not finished
+-- id, token, lease in milliseconds of each queue's work (interactive, bulk), most attempts
 -- -> {run, kind, payload, attempt, and of a chunk the job's request and its boards} | {gone} | {done} | {dead} | {leased}
-function verbs.begin(id, token, lease_interactive, lease_bulk, most, redelivered)
+function verbs.begin(id, token, lease_interactive, lease_bulk, most)
   local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run', 'job', 'boards')
   local state, kind, payload, attempts, queue, seq, run, job, boards = unpack(unit, 1, 9)
   if not state then
@@ -133,13 +138,13 @@ function verbs.begin(id, token, lease_interactive, lease_bulk, most, redelivered
     if run == token then
       return {'run', kind, payload, int(attempts), asked or '', int(boards)}
     end
-    -- The lease is an exclusive right, unless the broker itself took the work back from its holder.
-    if redelivered ~= '1' and int(redis.call('ZSCORE', due, id)) > now then
+    -- The lease is an exclusive right: a broken connection has the broker deliver again what is still being done.
+    if int(redis.call('ZSCORE', due, id)) > now then
       return {'leased'}
     end
   end
   if int(attempts) >= int(most) then
-    bury(id, 'its worker died, hung or was stopped in each of ' .. attempts .. ' attempts')
+    bury_stopped(id, attempts)
     return {'dead'}
   end
   local lease = queue == 'bulk' and lease_bulk or lease_interactive
@@ -192,6 +197,42 @@ function verbs.fail(id, token, error, most, pause)
   return 'again'
 end
 
+-- id, holder, 1 if the attempt counts, most attempts, most returns, milliseconds until it is sent again
+-- -> again | dead | lost
+-- The holder's own word that nobody works on it any more. An attempt that ended because its worker was told to stop
+-- does not count, within a limit: work that stops its worker would go round for ever.
+function verbs.give_back(id, holder, counts, most, most_returns, pause)
+  local unit = get(id, 'state', 'run', 'attempts', 'returns')
+  local attempts = int(unit[3])
+  if unit[1] ~= 'running' or string.sub(unit[2] or '', 1, #holder + 1) ~= holder .. ':' then
+    return 'lost'
+  end
+  if counts ~= '1' and int(unit[4]) < int(most_returns) then
+    redis.call('HINCRBY', work(id), 'returns', 1)
+    attempts = redis.call('HINCRBY', work(id), 'attempts', -1)
+  end
+  if attempts >= int(most) then
+    bury_stopped(id, attempts)
+    return 'dead'
+  end
+  redis.call('HSET', work(id), 'state', 'waiting', 'seq', 0)
+  redis.call('HDEL', work(id), 'run')
+  redis.call('ZADD', due, number(now + int(pause)), id)
+  return 'again'
+end
+
+-- id, queue, payload, 1 if it was cut, cause, most dead letters -> kept | full
+-- Bytes that are no task become a dead letter at once.
+function verbs.keep(id, queue, payload, cut, cause, most)
+  if redis.call('ZCARD', dead) >= int(most) then
+    return 'full'
+  end
+  redis.call('HSET', work(id), 'kind', 'message', 'queue', queue, 'payload', payload, 'cut', cut,
+    'attempts', 0, 'created', number(now))
+  bury(id, cause)
+  return 'kept'
+end
+
 -- token, milliseconds of its turn, most units looked at, most attempts, milliseconds until a unit is sent again
 -- -> {busy} if another sweeps, else {swept, id, queue, id, queue, …}: messages to be sent
 function verbs.sweep(token, turn, most_units, most, again)
@@ -206,7 +247,7 @@ function verbs.sweep(token, turn, most_units, most, again)
     local unit = get(id, 'state', 'attempts', 'queue', 'seq', 'sends')
     local state, attempts, queue, seq, sends = unpack(unit, 1, 5)
     if state == 'running' and int(attempts) >= int(most) then
-      bury(id, 'its worker died, hung or was stopped in each of ' .. attempts .. ' attempts')
+      bury_stopped(id, attempts)
     elseif state == 'running' or state == 'waiting' then
       if state == 'running' then
         redis.call('HSET', work(id), 'state', 'waiting')
@@ -236,18 +277,27 @@ function verbs.watch(id, channel)
   return watch(work(id), channel)
 end
 
--- id -> retried | expired (the job of this chunk is gone) | gone | the state it is in
--- The count of attempts starts anew.
+-- id -> retried | expired (the job of this chunk is gone) | cut | gone | the state it is in
+-- The count of attempts starts anew; a message goes back to its queue as it came.
 function verbs.retry(id)
-  local unit = get(id, 'state', 'job', 'boards')
-  local state = unit[1]
+  local unit = get(id, 'state', 'job', 'boards', 'kind', 'queue', 'payload', 'cut')
+  local state, kind, queue, payload, cut = unit[1], unpack(unit, 4, 7)
   if state ~= 'dead' then
     return state or 'gone'
+  end
+  if kind == 'message' then
+    if cut == '1' then
+      return 'cut'
+    end
+    redis.call('LPUSH', queue, payload)
+    redis.call('ZREM', dead, id)
+    redis.call('DEL', work(id))
+    return 'retried'
   end
   if unit[2] and not jobs.revived(unit[2], unit[3]) then
     return 'expired'
   end
-  redis.call('HSET', work(id), 'state', 'waiting', 'attempts', 0, 'seq', 0, 'sends', 0)
+  redis.call('HSET', work(id), 'state', 'waiting', 'attempts', 0, 'returns', 0, 'seq', 0, 'sends', 0)
   redis.call('HDEL', work(id), 'cause', 'died')
   redis.call('ZREM', dead, id)
   redis.call('ZADD', due, number(now), id)

@@ -10,7 +10,9 @@ schema of the keys). A message that is lost, doubled, late or forged changes not
 - late: ``finish`` keeps the first answer only;
 - forged: ``begin`` knows no such id.
 
-A unit that kills, hangs or fails its worker is a dead letter after ``max_attempts``.
+A unit that kills, hangs or fails its worker is a dead letter after ``max_attempts``; one that was handed back by a
+worker told to stop is not charged for it. Bytes on a queue that are no task are kept as dead letters of kind
+``message``.
 """
 
 from __future__ import annotations
@@ -36,6 +38,12 @@ SWEEP_MOST: Final = 1_000
 """Units that one sweep looks at, so that a long list does not hold Redis up."""
 ERROR_MOST: Final = 2_000
 """Characters of an error that are kept."""
+RETURNS_MOST: Final = 10
+"""How often a unit may be handed back in order without being charged for an attempt."""
+MESSAGE_MOST: Final = 10_000
+"""Bytes of a message that are kept."""
+MESSAGES_MOST: Final = 10_000
+"""Dead letters from which on no more messages are kept, so that rubbish cannot fill Redis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,10 @@ class Unit:
     payload: bytes
     attempt: int
     token: str
+    asked: bytes = b""
+    """Of a chunk: the request of its job, JSON."""
+    boards: int = 0
+    """Of a chunk: how many boards it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +92,9 @@ class Ledger:
     Every method raises ``Unavailable`` when Redis does not answer.
     """
 
-    def __init__(self, redis: Redis, settings: Settings) -> None:
-        """Open nothing yet."""
+    def __init__(self, redis: Redis, settings: Settings, *, holder: str | None = None) -> None:
+        """Open nothing yet. ``holder`` is who begins work here: the processes of one worker share a name."""
+        self.holder = holder or uuid4().hex
         self._redis = redis
         self._settings = settings
         self._prefix = settings.key_prefix
@@ -105,27 +118,47 @@ class Ledger:
             )
         return bool(result == b"new")
 
-    def begin(self, id: str, *, redelivered: bool = False) -> Unit | None:
-        """Take the unit for one attempt, which is counted; None if there is nothing to do.
-
-        ``redelivered`` is the broker's word that an earlier delivery was not finished: the lease of that one is void.
-        """
-        token = uuid4().hex
+    def begin(self, id: str) -> Unit | None:
+        """Take the unit for one attempt, which is counted; None if there is nothing to do."""
+        token = f"{self.holder}:{uuid4().hex}"
         settings = self._settings
         leases = [ms(settings.lease(queue)) for queue in ("interactive", "bulk")]
-        reply = self._call("begin", id, token, *leases, settings.max_attempts, int(redelivered))
+        reply = self._call("begin", id, token, *leases, settings.max_attempts)
         if reply[0] != b"run":
             return None
-        return Unit(id, reply[1].decode(), reply[2], int(reply[3]), token)
+        return Unit(id, reply[1].decode(), reply[2], int(reply[3]), token, reply[4], int(reply[5]))
 
-    def finish(self, id: str, answer: bytes) -> bool:
-        """Keep the answer; False if the unit was settled before, in which case nothing changes."""
-        return bool(self._call("finish", id, answer, ms(self._settings.keep_answers)) == b"kept")
+    def finish(self, id: str, answer: bytes, ready: tuple[str, bytes] | None = None) -> bool:
+        """Keep the answer; False if the unit was settled before, in which case nothing changes.
+
+        ``ready`` is a pool and the record of the board that goes into it.
+        """
+        return bool(self._call("finish", id, answer, ms(self._settings.keep_answers), *(ready or ())) == b"kept")
 
     def fail(self, unit: Unit, error: str) -> None:
         """Note that this attempt failed: another follows, or the unit is dead."""
         pause = self._settings.resend_after * unit.attempt
         self._call("fail", unit.id, unit.token, error[:ERROR_MOST], self._settings.max_attempts, ms(pause))
+
+    def give_back(self, id: str, *, counts: bool) -> None:
+        """Give up the lease that this holder has on a unit, if it has one: nobody works on it any more.
+
+        ``counts`` says whether the attempt counts: it does when the work may have killed its process, and does not
+        when the worker was told to stop (up to ``RETURNS_MOST`` times, since the work itself may be the cause).
+        """
+        settings = self._settings
+        limits = (settings.max_attempts, RETURNS_MOST, ms(settings.resend_after))
+        self._call("give_back", id, self.holder, int(counts), *limits)
+
+    def keep(self, queue: str, message: bytes, cause: str) -> str | None:
+        """Keep bytes that are no task as a dead letter; return its id, None if there are too many.
+
+        Only the first ``MESSAGE_MOST`` bytes are kept.
+        """
+        id = f"message-{uuid4().hex}"
+        cut = int(len(message) > MESSAGE_MOST)
+        reply = self._call("keep", id, queue, message[:MESSAGE_MOST], cut, cause[:ERROR_MOST], MESSAGES_MOST)
+        return id if reply == b"kept" else None
 
     def sweep(self, token: str) -> list[Overdue] | None:
         """Bury what has used up its attempts and name what must be sent again; None if another sweeper has its turn.
@@ -188,10 +221,16 @@ class Ledger:
     def retry(self, id: str) -> None:
         """Give a dead letter its attempts anew; a sweeper sends it within a second or so.
 
+        A message goes back to its queue as it came.
+
         Raises:
             Unknown: no such dead letter.
+            Conflict: a message of which only the beginning was kept.
         """
-        if self._call("retry", id) != b"retried":
+        reply = self._call("retry", id)
+        if reply == b"cut":
+            raise Conflict(f"only the first {MESSAGE_MOST:,} bytes of {id} were kept: drop it, it cannot be sent again")
+        if reply != b"retried":
             raise Unknown(f"there is no dead letter {id}")
 
     def drop(self, id: str) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 until_redis_answers = retry(
     # Endless on purpose: the time limit stops a task that waits too long, and the ledger has it run again.
     retry=retry_if_exception_type((Unavailable, Busy)),
-    wait=wait_exponential_jitter(initial=0.1, max=1.0),
+    wait=wait_exponential_jitter(multiplier=0.1, max=1.0),
     reraise=True,
 )
 
@@ -45,9 +45,9 @@ def register(app: Celery, ledger: Ledger, settings: Settings) -> None:
     def repair(*args: Any, **fields: Any) -> dict[str, Any]:
         return respond("repair", args, fields)
 
-    @app.task(name=WORK, shared=False, trail=False, bind=True, ignore_result=True)
-    def work(task: Any, id: str) -> None:
-        unit = begin(id, redelivered=bool(task.request.delivery_info.get("redelivered")))
+    @app.task(name=WORK, shared=False, trail=False, ignore_result=True)
+    def work(id: str) -> None:
+        unit = begin(id)
         if unit is None:
             return
         try:
