@@ -33,7 +33,8 @@ def carrier_config(settings: Settings) -> dict[str, Any]:
         "task_serializer": "json",
         "result_serializer": "json",
         "task_default_queue": QUEUES[0],
-        # The default exchange needs no binding in Redis, so a full Redis cannot keep a worker from starting.
+        # The exchange without a name needs no binding in Redis: a worker starts without a write, and so on a full one.
+        "task_default_exchange": "",
         "task_queues": [Queue(name, Exchange(""), routing_key=name) for name in QUEUES],
         "task_routes": None,
         "broker_transport_options": {
