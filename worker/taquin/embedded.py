@@ -8,6 +8,7 @@ is for demonstrations and tests.
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -20,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -178,11 +179,9 @@ def _fake_redis() -> Iterator[EmbeddedRedis]:
             f"install one of the servers, or `pip install 'taquin[embedded]'`"
         )
     from fakeredis import TcpFakeServer  # noqa: PLC0415  an optional dependency
-    from fakeredis._clients._tcp_server import TCPFakeRequestHandler  # noqa: PLC0415
 
     server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
-    # Without this every reply waits 40 ms for the acknowledgement of the one before.
-    TCPFakeRequestHandler.disable_nagle_algorithm = True
+    server.RequestHandlerClass = _fake_handler()
     server.daemon_threads = True
     server.block_on_close = False
     thread = threading.Thread(target=server.serve_forever, name="taquin-fakeredis", daemon=True)
@@ -194,6 +193,38 @@ def _fake_redis() -> Iterator[EmbeddedRedis]:
         server.shutdown()
         server.server_close()
         thread.join(STOP_TIMEOUT)
+
+
+def _fake_handler() -> Any:
+    """Return fakeredis's handler of connections with two defects mended."""
+    from fakeredis._clients._tcp_server import TCPFakeRequestHandler  # noqa: PLC0415
+
+    class PatientWriter:
+        """Writes to a non-blocking socket whatever its buffer holds, where fakeredis gives up."""
+
+        def __init__(self, connection: socket.socket) -> None:
+            self._connection = connection
+
+        def write(self, data: bytes) -> None:
+            left = memoryview(data)
+            while left:
+                try:
+                    left = left[self._connection.send(left) :]
+                except BlockingIOError:
+                    select.select([], [self._connection], [], 1.0)
+
+        def flush(self) -> None:
+            pass
+
+    class Handler(TCPFakeRequestHandler):
+        # Without this every reply waits 40 ms for the acknowledgement of the one before.
+        disable_nagle_algorithm = True
+
+        def setup(self) -> None:
+            super().setup()
+            self.writer.writer = PatientWriter(self.connection)  # type: ignore[assignment]
+
+    return Handler
 
 
 def _wait(ready: Callable[[], bool], what: str, process: subprocess.Popen[bytes], log: Path) -> None:

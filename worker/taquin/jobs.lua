@@ -16,6 +16,7 @@
                         created finished
   P job:<id>:answers    hash: k -> the answer to chunk k; empty where the boards went to a pool alone
   P job:<id>:digests    hash: k -> digest of the payload of chunk k, so that a submission may be repeated
+  P job:<id>:notes      hash: k -> what was wrong with lines that are no boards at all, JSON
   P jobs                sorted set: id -> when it was created
   P events              stream of what backends may want to know
 
@@ -30,9 +31,11 @@ function event(name, ...)
   redis.call('XADD', prefix .. 'events', 'MAXLEN', '~', events_most, '*', 'event', name, ...)
 end
 
+local JOB_KEYS = {'', ':answers', ':digests', ':notes'}
+
 local function expire_job(job)
   local keep = redis.call('HGET', job_key(job), 'keep')
-  for _, suffix in ipairs({'', ':answers', ':digests'}) do
+  for _, suffix in ipairs(JOB_KEYS) do
     redis.call('PEXPIRE', job_key(job) .. suffix, keep)
   end
 end
@@ -82,7 +85,7 @@ function jobs.revived(job, boards)
   redis.call('HINCRBY', key, 'committed', -1)
   if state == 'complete' then
     redis.call('HSET', key, 'state', 'sealed')
-    for _, suffix in ipairs({'', ':answers', ':digests'}) do
+    for _, suffix in ipairs(JOB_KEYS) do
       redis.call('PERSIST', key .. suffix)
     end
   end
@@ -116,9 +119,9 @@ function verbs.open(job, request, keep)
   return 'new'
 end
 
--- job, k, boards in it, payload, its digest, milliseconds until it is sent again, most units waiting
+-- job, k, boards in it, payload, its digest, notes or '', milliseconds until it is sent again, most units waiting
 -- -> new | same | conflict | busy | gone | sealed | cancelled
-function verbs.add(job, k, boards, payload, digest, again, most)
+function verbs.add(job, k, boards, payload, digest, notes, again, most)
   local state = redis.call('HGET', job_key(job), 'state')
   if not state or state == 'cancelled' then
     return state or 'gone'
@@ -134,6 +137,9 @@ function verbs.add(job, k, boards, payload, digest, again, most)
     return 'busy'
   end
   redis.call('HSET', job_key(job) .. ':digests', k, digest)
+  if notes ~= '' then
+    redis.call('HSET', job_key(job) .. ':notes', k, notes)
+  end
   jobs.write_chunk(job, k, boards, payload, tonumber(again))
   return 'new'
 end

@@ -6,6 +6,8 @@ answered ``invalid``. ``docs/reference/contract.md`` says the same for readers o
 
 from __future__ import annotations
 
+import json
+from hashlib import blake2b
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,6 +32,10 @@ MAX_REQUEST_BYTES: Final = 1_000_000
 
 Status = Literal["solvable", "unsolvable", "repaired", "invalid"]
 Kind = Literal["validate", "repair"]
+JobKind = Literal["validate", "repair", "generate"]
+Form = Literal["u4", "u8", "u16"]
+Band = Literal["easy", "medium", "hard", "expert"]
+SwapRule = Literal["last", "gentle", "random"] | Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
 class Request(BaseModel):
@@ -44,10 +50,35 @@ class Request(BaseModel):
     board: Any = Field(description="Rows of whole numbers: tiles, and one blank.")
     goal: Any = Field("blank-last", description="blank-last, blank-first, snail, snake, or a board.")
     blank: int | Literal[""] | None = Field(0, description="How the blank is written in board and goal.")
-    swap: Literal["last", "gentle", "random"] | Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
-        "last", description="Which two tiles a repair swaps: a rule, or the two tiles."
-    )
+    swap: SwapRule = Field("last", description="Which two tiles a repair swaps: a rule, or the two tiles.")
     pinned: list[int] = Field(default_factory=list, description="Tiles that a repair leaves where they are.")
+    pool: bool = Field(
+        default=False, description="Whether the board to serve goes into the pool of its shape and band."
+    )
+
+
+class JobRequest(BaseModel):
+    """What is to be done with every board of a job, or how its boards are generated.
+
+    Chunk ``k`` of a job that generates is drawn from child ``k`` of ``seed`` (``taquin.puzzle.generate``), so that a
+    chunk that runs twice gives the same boards; without a seed the job's id serves as one.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    kind: JobKind
+    rows: int = Field(ge=1)
+    cols: int = Field(ge=1)
+    goal: Any = Field("blank-last", description="A name, or a board as rows.")
+    form: Form = Field(description="How the boards are packed (docs/reference/packed.md).")
+    swap: SwapRule = "last"
+    pinned: list[int] = Field(default_factory=list)
+    pool: bool = Field(default=False, description="Whether the boards to serve go into the pools.")
+    method: Literal["shuffle", "walk"] = "shuffle"
+    steps: int | None = Field(None, ge=1, description="Moves of a walk.")
+    band: Band | None = Field(None, description="The band that every generated board is in.")
+    seed: str | None = Field(None, pattern="^[0-9]{1,39}$", description="128 bits, as a decimal number.")
+    generator: str | None = Field(None, description="The version of the generator that the seed is meant for.")
 
 
 class Problem(BaseModel):
@@ -83,3 +114,12 @@ class Answer(BaseModel):
     swap: Swap | None = None
     evidence: Evidence | None = None
     problems: list[Problem] = Field(default_factory=list)
+
+
+def pool_name(rows: int, cols: int, band: str, goal: Any = "blank-last") -> str:
+    """Name the pool of a shape, a band and a goal: ``4x4:hard``, ``3x3:easy:snail``, or the digest of a board."""
+    if goal == "blank-last":
+        return f"{rows}x{cols}:{band}"
+    if not isinstance(goal, str):
+        goal = "goal-" + blake2b(json.dumps(goal, separators=(",", ":")).encode(), digest_size=8).hexdigest()
+    return f"{rows}x{cols}:{band}:{goal}"

@@ -1,0 +1,210 @@
+"""Jobs in the ledger: many boards submitted as one, chunk by chunk. The keys are described in ``jobs.lua``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from taquin.connection import reporting
+from taquin.errors import Busy, Conflict, Unknown
+from taquin.script import Script, ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redis import Redis
+
+    from taquin.settings import Settings
+
+JobState = Literal["open", "sealed", "complete", "cancelled"]
+OUTCOMES: Final = ("solvable", "unsolvable", "repaired", "invalid", "dead")
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """What the ledger knows of one job; counts are boards, times are seconds since 1970 by Redis's clock.
+
+    When it is complete, solvable + unsolvable + repaired + invalid + dead = boards.
+    """
+
+    id: str
+    state: JobState
+    request: bytes
+    chunks: int
+    committed: int
+    boards: int
+    solvable: int
+    unsolvable: int
+    repaired: int
+    invalid: int
+    dead: int
+    pooled: int
+    created: float
+    finished: float | None
+
+    @property
+    def done(self) -> int:
+        """Boards with an outcome."""
+        return self.solvable + self.unsolvable + self.repaired + self.invalid + self.dead
+
+
+class Jobs:
+    """The jobs of one Redis. Threads may share it; every method raises ``Unavailable`` when Redis does not answer."""
+
+    def __init__(self, redis: Redis, settings: Settings) -> None:
+        """Open nothing yet."""
+        self._redis = redis
+        self._settings = settings
+        self._prefix = settings.key_prefix
+        self._call = Script(redis, settings)
+
+    def open(self, job: str, request: bytes) -> bool:
+        """Begin a job; True if it is new, False if the same was begun before.
+
+        Raises:
+            Conflict: the id stands for another request.
+        """
+        result = self._call("open", job, request, ms(self._settings.keep_answers))
+        if result == b"conflict":
+            raise _conflict(job)
+        return bool(result == b"new")
+
+    def add(self, job: str, k: int, boards: int, payload: bytes, notes: bytes = b"") -> bool:
+        """Write chunk ``k`` down; True if it is new, False if the same was added before.
+
+        Raises:
+            Conflict: chunk ``k`` of this job holds other boards, or the job takes no more.
+            Busy: too much is waiting, or Redis is full; nothing was written.
+            Unknown: the job was cancelled or has expired.
+        """
+        settings = self._settings
+        digest = blake2b(payload + notes, digest_size=16).hexdigest()
+        again, most = ms(settings.resend_after), settings.max_waiting
+        result = self._call("add", job, k, boards, payload, digest, notes, again, most)
+        if result in {b"gone", b"cancelled"}:
+            raise Unknown(f"job {job} takes no more boards: it was cancelled or has expired")
+        if result in {b"conflict", b"sealed"}:
+            raise _conflict(job)
+        if result == b"busy":
+            raise Busy(
+                f"{settings.max_waiting:,} units of work are waiting already: send again later, or add workers "
+                f"(TAQUIN_MAX_WAITING sets the limit)"
+            )
+        return bool(result == b"new")
+
+    def seal(self, job: str, chunks: int, boards: int) -> None:
+        """End the adding: the job is complete once every chunk is.
+
+        Raises:
+            Conflict: another number of chunks or boards was added.
+            Unknown: the job was cancelled or has expired.
+        """
+        result = self._call("seal", job, chunks, boards)
+        if result == b"conflict":
+            raise _conflict(job)
+        if result in {b"gone", b"cancelled"}:
+            raise Unknown(f"job {job} was cancelled or has expired")
+
+    def commit(
+        self, chunk: str, answer: bytes, counts: tuple[int, int, int, int], filled: list[tuple[str, bytes]]
+    ) -> bool:
+        """Keep a chunk's answer with all that follows from it; False if it was settled before.
+
+        Args:
+            chunk: the id of the unit, ``<job>:<k>``.
+            answer: what ``read_answer`` gives back.
+            counts: boards that are solvable, unsolvable, repaired, invalid.
+            filled: pools and the records that go into them, a line each.
+        """
+        pools = [part for pool, records in filled for part in (pool, records)]
+        return bool(self._call("commit", chunk, answer, *counts, *pools) == b"kept")
+
+    def cancel(self, job: str) -> None:
+        """Drop the chunks that are not done. What is done stays readable until it expires.
+
+        Raises:
+            Unknown: no such job.
+            Conflict: it is complete, or cancelled already.
+        """
+        result = self._call("cancel", job)
+        if result == b"gone":
+            raise _unknown(job)
+        if result != b"cancelled":
+            raise Conflict(f"job {job} cannot be cancelled: it is {result.decode()}")
+
+    def watch(self, job: str, channel: str) -> None:
+        """Have ``channel`` told (by PUBLISH, the id as the message) of every chunk and of the end.
+
+        Raises:
+            Unknown: no such job.
+        """
+        if self._call("watch_job", job, channel) == b"gone":
+            raise _unknown(job)
+
+    def read(self, job: str) -> JobRecord:
+        """Return what is known of a job.
+
+        Raises:
+            Unknown: no such job: it was never submitted, or it has expired.
+        """
+        with reporting(self._settings):
+            fields: Any = self._redis.hgetall(f"{self._prefix}job:{job}")
+        return parse_job(job, fields)
+
+    def read_answer(self, job: str, k: int) -> bytes | None:
+        """Return the answer to chunk ``k``; None while there is none."""
+        with reporting(self._settings):
+            answer: Any = self._redis.hget(f"{self._prefix}job:{job}:answers", str(k))
+        return answer  # type: ignore[no-any-return]
+
+    def read_notes(self, job: str, k: int) -> bytes | None:
+        """Return what was noted of lines of chunk ``k`` that are no boards."""
+        with reporting(self._settings):
+            notes: Any = self._redis.hget(f"{self._prefix}job:{job}:notes", str(k))
+        return notes  # type: ignore[no-any-return]
+
+    def is_dead(self, job: str, k: int) -> bool:
+        """Whether chunk ``k`` is a dead letter."""
+        with reporting(self._settings):
+            return bool(self._redis.hget(f"{self._prefix}work:{job}:{k}", "state") == b"dead")
+
+    def all(self) -> Iterator[JobRecord]:
+        """Iterate over the jobs, the newest first."""
+        with reporting(self._settings):
+            ids: Any = self._redis.zrevrange(f"{self._prefix}jobs", 0, -1)
+        for id in ids:
+            try:
+                yield self.read(id.decode())
+            except Unknown:  # expired: the list forgets it as well
+                with reporting(self._settings):
+                    self._redis.zrem(f"{self._prefix}jobs", id)
+
+
+def parse_job(job: str, fields: dict[bytes, bytes]) -> JobRecord:
+    """Read the hash of a job.
+
+    Raises:
+        Unknown: the hash is empty.
+    """
+    if not fields:
+        raise _unknown(job)
+    text = {name.decode(): value for name, value in fields.items()}
+    counts = {name: int(text[name]) for name in ("chunks", "committed", "boards", *OUTCOMES, "pooled")}
+    finished = text.get("finished")
+    return JobRecord(
+        id=job,
+        state=text["state"].decode(),  # type: ignore[arg-type]
+        request=text["request"],
+        created=int(text["created"]) / 1000,
+        finished=int(finished) / 1000 if finished else None,
+        **counts,
+    )
+
+
+def _unknown(job: str) -> Unknown:
+    return Unknown(f"there is no job {job}: it was never submitted, or it has expired")
+
+
+def _conflict(job: str) -> Conflict:
+    return Conflict(f"job {job} was already submitted with another request or other boards: use a new key")
