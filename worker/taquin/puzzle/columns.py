@@ -9,14 +9,17 @@ they are its rank in lexicographic order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import factorial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from taquin.puzzle.board import Array
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from taquin.puzzle.board import Array
 
 # Columns of 2**k bytes would all fall on the same few lines of the cache, and writing boards back from them take two to
 # four times as long; so a block is an odd multiple of 64 boards.
@@ -63,7 +66,7 @@ def rank(columns: Array) -> NDArray[np.uint32]:
     for distance in range(1, cells):
         np.less(columns[distance:], columns[:-distance], out=smaller[distance:])
         np.add(digits[:-distance], ones[distance:], out=digits[:-distance])
-    ranks = digits[0].astype(np.uint32)
+    ranks: NDArray[np.uint32] = digits[0].astype(np.uint32)
     for cell in range(1, cells):
         ranks *= np.uint32(cells - cell)
         ranks += digits[cell]

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import factorial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from taquin.puzzle.board import Array, Goal
 from taquin.puzzle.columns import blocks, rank, unrank
-from taquin.puzzle.shape import Shape
 
-MAX_TABLE_CELLS: Final = 9
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from taquin.puzzle.board import Array, Goal
+    from taquin.puzzle.shape import Shape
+
+MOVES_CELLS: Final = 9
 """The most cells of a board whose exact number of moves is known."""
 
 UNREACHED: Final = -1
@@ -26,7 +29,7 @@ UNREACHED: Final = -1
 
 def has_table(shape: Shape) -> bool:
     """Tell whether the exact number of moves is known for boards of this shape."""
-    return shape.cells <= MAX_TABLE_CELLS
+    return shape.cells <= MOVES_CELLS
 
 
 def pattern(goal: Goal) -> bytes:
