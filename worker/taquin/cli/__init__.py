@@ -5,6 +5,7 @@ Exit status: 0 all is well; 1 some board is unsolvable or invalid, or the work f
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -13,6 +14,9 @@ import typer
 from taquin.cli import boards, demo, operate
 from taquin.errors import BadInput, TaquinError
 from taquin.version import __version__
+
+# NumPy's linear algebra is not used; without this it would start a thread a core in every process.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 app = typer.Typer(
     name="taquin",

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from taquin.messages import Answer
 
-SHAPES: Final = ((3, 3), (4, 4), (2, 3), (4, 3), (2, 2), (3, 5))
+SHAPES: Final = ((3, 3), (4, 4), (2, 3), (4, 3), (2, 2), (3, 4))
 
 
 def demo(
@@ -46,7 +46,7 @@ def demo(
     if wrong:
         note.print(f"wrong answers to boards {wrong} (--seed {seed} makes them again)", style="bold red")
         raise typer.Exit(1)
-    note.print(f"All {boards} answers agree with an independent count; --seed {seed} makes the same boards again.")
+    note.print(f"All {boards} answers agree with an independent count; --seed {seed} makes these boards again.")
 
 
 def _make_boards(count: int, rng: random.Random) -> list[list[list[int]]]:
@@ -56,23 +56,26 @@ def _make_boards(count: int, rng: random.Random) -> list[list[list[int]]]:
         rows, cols = SHAPES[number % len(SHAPES)]
         tiles = rng.sample(range(rows * cols), rows * cols)
         if number % 6 == 5:  # noqa: PLR2004  as the docstring says
-            tiles[rng.randrange(len(tiles))] = tiles[rng.randrange(len(tiles))] + rng.choice((1, 99))
+            tiles[rng.randrange(len(tiles))] = rng.choice((tiles[rng.randrange(len(tiles))], 99))
         boards.append([tiles[row * cols : (row + 1) * cols] for row in range(rows)])
     return boards
 
 
 def _show(boards: list[list[list[int]]], answers: list[Answer]) -> None:
+    from rich.console import Group  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     from taquin.cli import drawing  # noqa: PLC0415
 
     table = Table(show_lines=True)
-    for title in ("came in", "verdict", "evidence", "to serve"):
-        table.add_column(title)
+    width = max(map(drawing.grid_width, boards))
+    for title, least in (("came in", width), ("verdict and evidence", None), ("to serve", width)):
+        table.add_column(title, min_width=least)
     for board, answer in zip(boards, answers, strict=True):
         marked = answer.swap.cells if answer.swap else ()
         served = drawing.grid(answer.board, marked) if answer.board else ""
-        table.add_row(drawing.grid(board), drawing.status(answer), drawing.reasons(answer), served)
+        verdict = Group(drawing.status(answer), drawing.reasons(answer))
+        table.add_row(drawing.grid(board), verdict, served)
     drawing.out().print(table)
 
 

@@ -38,14 +38,19 @@ def grid(board: Any, marked: Collection[tuple[int, int]] = ()) -> RenderableType
     """Draw a board; the marked cells stand in brackets, so that they show without colour too."""
     if not _is_grid(board):
         return Text(_short(board))
-    width = max(len(str(cell)) for row in board for cell in row)
+    width = _cell_width(board)
     framed = len(board[0]) <= FRAMED_MOST
     table = Table(box=box.SQUARE if framed else None, show_header=False, show_lines=framed, padding=0, pad_edge=False)
     for _ in board[0]:
-        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, min_width=width + 2)
     for r, row in enumerate(board):
         table.add_row(*(_cell(cell, width, (r, c) in marked) for c, cell in enumerate(row)))
     return table
+
+
+def grid_width(board: list[list[int]]) -> int:
+    """Return the characters that a board with frames takes from left to right."""
+    return len(board[0]) * (_cell_width(board) + 3) + 1
 
 
 def status(answer: Answer) -> Text:
@@ -68,6 +73,10 @@ def answered(place: str, board: Any, answer: Answer) -> RenderableType:
     if answer.swap and answer.board:
         parts += [Text("repaired:"), grid(answer.board, answer.swap.cells)]
     return Group(*parts, Text(reasons(answer)), Text())
+
+
+def _cell_width(board: list[list[Any]]) -> int:
+    return max(len(str(cell)) for row in board for cell in row)
 
 
 def _cell(cell: Any, width: int, marked: bool) -> Text:

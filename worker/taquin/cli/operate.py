@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path  # noqa: TC003  typer reads the annotation at run time
 from typing import Annotated
 
@@ -22,10 +21,7 @@ def worker(
     ] = None,
 ) -> None:
     """Start a worker: takes work from the queues until it is stopped. Settings are TAQUIN_REDIS_URL and its kin."""
-    # Read by billiard when it is first imported: SIGTERM then ends a worker within seconds instead of half a minute,
-    # and hands back to the queue what it has in hand.
-    os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
-    from taquin.app import make_app, worker_arguments  # noqa: PLC0415  after the line above
+    from taquin.app import make_app, worker_arguments  # noqa: PLC0415  Celery is imported only where it is used
     from taquin.messages import QUEUES  # noqa: PLC0415
     from taquin.settings import Settings  # noqa: PLC0415
 

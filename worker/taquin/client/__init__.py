@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
 from taquin.carrier import Carrier
+from taquin.client.inbox import Inbox
 from taquin.connection import connect
 from taquin.errors import BadInput, GaveUp, TimedOut, Unavailable
-from taquin.client.inbox import Inbox
 from taquin.ledger import Ledger
 from taquin.messages import INTERACTIVE, MAX_REQUEST_BYTES, Answer, Kind
 from taquin.puzzle.shape import parse_shape
