@@ -56,10 +56,14 @@ class Goal:
         return bool((self.ordered[1:] != self.ordered[:-1]).all())
 
     @cached_property
+    def usual(self) -> bool:
+        """Whether the labels are 0..cells-1, each once."""
+        return np.array_equal(self.ordered, np.arange(self.shape.cells))
+
+    @cached_property
     def largest_label(self) -> int:
         """The largest number that is a label at all: cells - 1 on a usual board, else 65,535."""
-        usual = np.array_equal(self.ordered, np.arange(self.shape.cells))
-        return self.shape.cells - 1 if usual else MAX_LABEL
+        return self.shape.cells - 1 if self.usual else MAX_LABEL
 
     @cached_property
     def blank(self) -> int:

@@ -4,9 +4,11 @@ Sorting a board answers both questions about it. Its labels, in order, are the g
 is an arrangement of them; and as every exchange flips the parity of a permutation and the sorted board is even, the
 number of exchanges has the parity of the board, read as a sequence with the blank as its smallest number.
 
-The network is Batcher's merge exchange (Knuth, The Art of Computer Programming, volume 3, 5.2.2, Algorithm M): about
-n/4 * log2(n)**2 comparisons of cells that do not depend on the values in them, so each one is made for thousands of
-boards by one call on arrays. For that the block is transposed: one row of the array for each cell of a board.
+The exchanges of its last merge need not be counted where the labels are 0..n-1. It merges the sorted even places with
+the sorted odd ones, and is as odd as the number of pairs of a label in an even place and a smaller one in an odd place.
+If a is the i-th smallest label in the even places, a - i smaller ones are in odd places; so, but for a constant, that
+number is the sum of the labels in even places, and the constant is even since the sorted board needs no exchange. (It
+is the rank sum of F. Wilcoxon, Biometrics Bulletin 1, 1945.)
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ Array: TypeAlias = NDArray[Any]
 class Run(NamedTuple):
     """Comparisons at one distance: of cell ``i`` with ``i + distance``, for ``length`` cells out of each ``period``."""
 
+    in_last_merge: bool
     start: int
     distance: int
     groups: int
@@ -51,9 +54,9 @@ def merge_exchange(cells: int) -> tuple[Run, ...]:
             groups, rest = divmod(max(last - r, 0), 2 * p)
             groups += rest >= p
             if groups:
-                runs.append(Run(r, d, groups, 2 * p, p))
+                runs.append(Run(p == 1, r, d, groups, 2 * p, p))
             if 0 < rest < p:
-                runs.append(Run(r + groups * 2 * p, d, 1, rest, rest))
+                runs.append(Run(p == 1, r + groups * 2 * p, d, 1, rest, rest))
             if q == p:
                 break
             d, q, r = q - p, q >> 1, p
@@ -67,8 +70,9 @@ class Sorter:
     ``columns`` is the block, transposed: (cells, boards).
     """
 
-    def __init__(self, cells: int, boards: int, dtype: DTypeLike) -> None:
-        """Lay out all arrays, and all views of them, once for many blocks."""
+    def __init__(self, cells: int, boards: int, dtype: DTypeLike, *, usual: bool) -> None:
+        """Lay out all arrays, and all views of them, once for many blocks; ``usual`` labels are 0..cells-1."""
+        self._usual = usual
         runs = merge_exchange(cells)
         # The last group of a run may end beyond the board; no comparison reaches there.
         height = max((run.start + run.distance + run.groups * run.period for run in runs), default=cells)
@@ -80,11 +84,13 @@ class Sorter:
         spare = np.empty(pairs * boards, dtype)
         self._steps = []
         for run in runs:
+            counted = not (usual and run.in_last_merge)
             used, form = run.groups * run.length, (run.groups, run.length, boards)
             smaller = spare[: used * boards]
             exchanged = smaller.view(np.bool_)[: used * boards]
             self._steps.append(
                 (
+                    counted,
                     run.cut(rows, run.start),
                     run.cut(rows, run.start + run.distance),
                     exchanged.reshape(form),
@@ -98,11 +104,14 @@ class Sorter:
         np.copyto(self.columns, boards.T, casting="unsafe")
 
     def sort(self) -> NDArray[np.bool_]:
-        """Sort ``columns`` in place, and tell of each board whether the number of exchanges was odd: (boards,)."""
+        """Sort ``columns`` in place, and tell the parity of each permutation, True if it is odd: (boards,)."""
         self._odd[:] = False
-        for low, high, exchange, odd, smaller in self._steps:
-            np.greater(low, high, out=exchange)
-            np.bitwise_xor(odd, exchange, out=odd)
+        if self._usual:
+            self._odd[0] = np.bitwise_xor.reduce(self.columns[::2], axis=0) & 1
+        for counted, low, high, exchange, odd, smaller in self._steps:
+            if counted:
+                np.greater(low, high, out=exchange)
+                np.bitwise_xor(odd, exchange, out=odd)
             np.minimum(low, high, out=smaller)
             np.maximum(low, high, out=high)
             np.copyto(low, smaller)

@@ -111,7 +111,7 @@ def blocks(boards: int, goal: Goal) -> Iterator[tuple[slice, Sorter]]:
     for start in range(0, boards, size):
         length = min(size, boards - start)
         if sorter is None or length != size:
-            sorter = Sorter(goal.shape.cells, length, goal.board.dtype)
+            sorter = Sorter(goal.shape.cells, length, goal.board.dtype, usual=goal.usual)
         yield slice(start, start + length), sorter
 
 
