@@ -125,14 +125,13 @@ def check_block(boards: Array, goal: Goal, sorter: Sorter) -> tuple[NDArray[np.b
     fits: NDArray[np.bool_] = np.logical_and.reduce(sorter.columns == goal.ordered[:, np.newaxis], axis=0)
     if boards.dtype != goal.board.dtype:
         fits &= _representable(boards, goal.board.dtype)
+    can = fits.copy()
     if by_parity:
-        can = fits & (odd ^ blank_is_dark == goal.invariant)
+        can &= odd ^ blank_is_dark == goal.invariant
     elif goal.shape.is_line:
-        can = fits.copy()
         good = boards[fits]
-        can[fits] = (good[good != 0].reshape(len(good), -1) == goal.tiles).all(axis=1)
-    else:
-        can = fits.copy()
+        tiles = good[good != 0].reshape(len(good), goal.tiles.size)
+        can[fits] = (tiles == goal.tiles).all(axis=1)
     return fits, can
 
 
