@@ -51,6 +51,8 @@ MOST_REJECTED: Final = 20_000
 MAX_INSERTED: Final = 64
 # A word of 16 bits decides between so many cases with few rejections.
 MAX_SHORT_BOUND: Final = 128
+# Digits that are computed at a time, few enough to stay in the cache.
+BLOCK_DIGITS: Final = 1 << 17
 # 12 is a multiple of 1, 2, 3 and 4: a digit below 12 chooses evenly among any number of slides.
 CHOICES: Final = 12
 # How many candidates to draw at least once some were rejected.
@@ -179,17 +181,20 @@ class _Stream:
         """
         count, candidates = digits.shape
         bits = 16 if bounds.max() <= MAX_SHORT_BOUND else 32
-        words = self._words.random_raw((candidates, -(-count * bits // 64)))
-        parts = words.astype("<u8", copy=False).view(f"<u{bits // 8}")[:, :count]
         narrow, wide = (np.uint16, np.uint32) if bits == 16 else (np.uint32, np.uint64)  # noqa: PLR2004
-        columns = np.empty(digits.shape, narrow)
-        np.copyto(columns, parts.T)
+        bound = bounds[:, np.newaxis].astype(wide)
         # A fraction of 2**bits times the bound: its whole part is the digit. Each digit has equally many fractions but
-        # for 2**bits % bound of them, so as many are rejected, and the lowest remainders are the ones to reject.
-        few = (2**bits % bounds).astype(narrow)[:, np.newaxis]
-        unbiased: NDArray[np.bool_] = (columns * bounds.astype(narrow)[:, np.newaxis] >= few).all(axis=0)
-        products = columns * bounds.astype(wide)[:, np.newaxis]
-        np.right_shift(products, wide(bits), out=digits, casting="unsafe")
+        # for 2**bits % bound of them, so as many are rejected: those that leave the least.
+        few = (2**bits % bounds)[:, np.newaxis].astype(narrow)
+        unbiased = np.empty(candidates, np.bool_)
+        step = max(BLOCK_DIGITS // count, 1)
+        for start in range(0, candidates, step):
+            some = slice(start, min(start + step, candidates))
+            words = self._words.random_raw((some.stop - start, -(-count * bits // 64)))
+            fractions = words.astype("<u8", copy=False).view(f"<u{bits // 8}")[:, :count]
+            fraction = np.ascontiguousarray(fractions.T, narrow)
+            unbiased[some] = (fraction * bound.astype(narrow) >= few).all(axis=0)
+            np.right_shift(fraction * bound, wide(bits), out=digits[:, some], casting="unsafe")
         return unbiased
 
 
@@ -244,19 +249,18 @@ def _insert(cells: int, k: int, stream: _Stream) -> tuple[Array, NDArray[np.bool
 
 def _exchange(cells: int, k: int, stream: _Stream) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
     """Draw permutations of many numbers by exchanges: (cells, k), which are odd, and which to keep."""
-    places = np.empty((cells - 1, k), np.intp)
+    label = np.uint8 if cells <= 256 else np.uint16  # noqa: PLR2004 - a byte's values
+    places = np.empty((cells - 1, k), label)
     keep = stream.draw(np.arange(2, cells + 1), places)
-    odd = np.zeros(k, np.bool_)
-    columns = np.zeros((cells, k), np.uint8 if cells <= 256 else np.uint16)  # noqa: PLR2004 - a byte's values
-    flat = columns.reshape(-1)
-    board = np.arange(k)
+    odd = np.bitwise_xor.reduce(places != np.arange(1, cells, dtype=label)[:, np.newaxis], axis=0)
+    columns = np.zeros((cells, k), label)
+    flat, board = columns.reshape(-1), np.arange(k)
     for cell in range(1, cells):
         # The next number goes to a place among all so far, and what was there to the end.
-        place = places[cell - 1]
-        odd ^= place != cell
+        place = places[cell - 1].astype(np.intp)
         place *= k
         place += board
-        flat.take(place, out=columns[cell], mode="clip")
+        columns[cell] = flat[place]
         flat[place] = cell
     return columns, odd, keep
 

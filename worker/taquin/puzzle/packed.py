@@ -41,7 +41,7 @@ MOST_IN_U4: Final = 15
 MOST_IN_U8: Final = 255
 
 # A block of cells small enough to stay in the cache between the steps of packing.
-BLOCK_CELLS: Final = 1 << 17
+BLOCK_CELLS: Final = 1 << 16
 
 
 def form_for(cells: int, largest_label: int | None = None) -> Form:
