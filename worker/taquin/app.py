@@ -10,24 +10,36 @@ from celery import Celery, signals
 from taquin import tasks
 from taquin.carrier import Carrier, carrier_config
 from taquin.connection import connect
+from taquin.guard import Guard, guarded_consumer
+from taquin.handover import Handover, handover_request, handover_step
 from taquin.health import heartbeat_step
+from taquin.jobs import Jobs
 from taquin.ledger import Ledger
 from taquin.logs import configure_logging
-from taquin.messages import INTERACTIVE
+from taquin.messages import INTERACTIVE, WORK
+from taquin.pools import Pools
 from taquin.sweeper import Sweeper, sweeper_step
 
 if TYPE_CHECKING:
     from taquin.settings import Settings
 
-SOFT_SHUTDOWN = 5.0
-"""Seconds that a worker told to stop gives the tasks in hand; what is left then is handed back to the queue."""
+QUICK = 1.0
+"""Seconds that the main process of a worker waits for one reply of Redis."""
 
 
 def make_app(settings: Settings) -> Celery:
     """Return the Celery app of a worker. Nothing is opened, and no other app of this process is touched."""
     app = Celery("taquin", set_as_current=False, autofinalize=False)
     app.config_from_object(carrier_config(settings) | _worker_config(settings))
-    tasks.register(app, Ledger(connect(settings), settings), settings)
+    ledger = Ledger(connect(settings), settings)
+    redis = connect(settings)
+    tasks.register(app, tasks.Work(ledger, Jobs(redis, settings), Pools(redis, settings), settings))
+    # For the main process, whose event loop must not wait long.
+    quick = settings.model_copy(update={"redis_timeout": min(settings.redis_timeout, QUICK)})
+    overseer = Ledger(connect(quick, retries=0), quick, holder=ledger.holder)
+    app.conf.worker_consumer = guarded_consumer(Guard(overseer))
+    handover = Handover(overseer)
+    app.steps["worker"].add(handover_step(handover))
     # Connections of its own: pool processes are forked while the sweeper's thread may hold a lock of its pool.
     sweeper = Sweeper(Ledger(connect(settings), settings), Carrier(settings), settings)
     app.steps["worker"].add(sweeper_step(sweeper))
@@ -35,6 +47,8 @@ def make_app(settings: Settings) -> Celery:
         app.steps["consumer"].add(heartbeat_step(settings.heartbeat_file))
     signals.setup_logging.connect(lambda **_: configure_logging(settings), weak=False, dispatch_uid="taquin")
     app.finalize()
+    work: Any = app.tasks[WORK]
+    work.Request = handover_request(handover)
     return app
 
 
@@ -72,8 +86,8 @@ def _worker_config(settings: Settings) -> dict[str, Any]:
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
         "worker_redirect_stdouts": False,
-        "worker_soft_shutdown_timeout": SOFT_SHUTDOWN,
-        "worker_cancel_long_running_tasks_on_connection_loss": True,
+        # What a broken connection interrupts is finished, and told to the ledger as soon as Redis answers again.
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
         # A backstop: nothing of ours grows, but a library might.
         "worker_max_tasks_per_child": 100_000,
         "broker_connection_retry_on_startup": True,

@@ -164,10 +164,17 @@ class Jobs:
             notes: Any = self._redis.hget(f"{self._prefix}job:{job}:notes", str(k))
         return notes  # type: ignore[no-any-return]
 
-    def is_dead(self, job: str, k: int) -> bool:
-        """Whether chunk ``k`` is a dead letter."""
+    def dead_boards(self, job: str, k: int) -> int | None:
+        """Return how many boards chunk ``k`` holds if it is a dead letter, else None."""
         with reporting(self._settings):
-            return bool(self._redis.hget(f"{self._prefix}work:{job}:{k}", "state") == b"dead")
+            state, boards = self._redis.hmget(f"{self._prefix}work:{job}:{k}", "state", "boards")
+        return int(boards or 0) if state == b"dead" else None
+
+    def now(self) -> float:
+        """Return the seconds since 1970 by Redis's clock, by which all times of the ledger are taken."""
+        with reporting(self._settings):
+            seconds, micros = self._redis.time()
+        return float(seconds) + float(micros) / 1e6
 
     def all(self) -> Iterator[JobRecord]:
         """Iterate over the jobs, the newest first."""

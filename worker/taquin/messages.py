@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from taquin.puzzle.bands import Band, Difficulty  # noqa: TC001  pydantic reads the annotation at run time
 from taquin.puzzle.evidence import Evidence  # noqa: TC001  pydantic reads the annotation at run time
 
 VALIDATE: Final = "taquin.validate"
@@ -27,6 +28,9 @@ BULK: Final = "bulk"
 """Queue of chunks."""
 QUEUES: Final = (INTERACTIVE, BULK)
 
+CHUNK: Final = "chunk"
+"""The kind of a unit of work that is a chunk of a job; the kinds of the others are those of ``Kind``."""
+
 MAX_REQUEST_BYTES: Final = 1_000_000
 """The largest request the ledger takes: 65,536 cells as JSON fit twice over."""
 
@@ -34,7 +38,6 @@ Status = Literal["solvable", "unsolvable", "repaired", "invalid"]
 Kind = Literal["validate", "repair"]
 JobKind = Literal["validate", "repair", "generate"]
 Form = Literal["u4", "u8", "u16"]
-Band = Literal["easy", "medium", "hard", "expert"]
 SwapRule = Literal["last", "gentle", "random"] | Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
@@ -55,6 +58,8 @@ class Request(BaseModel):
     pool: bool = Field(
         default=False, description="Whether the board to serve goes into the pool of its shape and band."
     )
+
+    difficulty: bool = Field(default=False, description="Whether the answer says how difficult that board is.")
 
 
 class JobRequest(BaseModel):
@@ -105,6 +110,7 @@ class Answer(BaseModel):
 
     ``board`` is the board to serve, 0 for its blank: the one that came if it is solvable, the mended one if it was
     repaired, none otherwise. ``evidence`` is that of the board that came; an invalid board has none.
+    ``difficulty`` is that of the board to serve.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -114,6 +120,7 @@ class Answer(BaseModel):
     swap: Swap | None = None
     evidence: Evidence | None = None
     problems: list[Problem] = Field(default_factory=list)
+    difficulty: Difficulty | None = None
 
 
 def pool_name(rows: int, cols: int, band: str, goal: Any = "blank-last") -> str:

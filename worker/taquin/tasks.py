@@ -8,12 +8,15 @@ from tenacity import retry, retry_if_exception_type, wait_exponential_jitter
 
 from taquin import service
 from taquin.errors import Busy, Unavailable
-from taquin.messages import REPAIR, VALIDATE, WORK
+from taquin.messages import CHUNK, REPAIR, VALIDATE, WORK
+from taquin.service.chunks import chunk
 
 if TYPE_CHECKING:
     from celery import Celery
 
-    from taquin.ledger import Ledger
+    from taquin.jobs import Jobs
+    from taquin.ledger import Ledger, Unit
+    from taquin.pools import Pools
     from taquin.settings import Settings
 
 until_redis_answers = retry(
@@ -24,34 +27,55 @@ until_redis_answers = retry(
 )
 
 
-def register(app: Celery, ledger: Ledger, settings: Settings) -> None:
-    """Make the tasks of ``app``, which work on this ledger."""
-    begin = until_redis_answers(ledger.begin)
-    finish = until_redis_answers(ledger.finish)
-    fail = until_redis_answers(ledger.fail)
+class Work:
+    """What the tasks do to the ledger, its jobs and its pools; every step waits until Redis answers."""
 
-    def respond(use_case: str, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
+    def __init__(self, ledger: Ledger, jobs: Jobs, pools: Pools, settings: Settings) -> None:
+        """Open nothing yet."""
+        self.begin = until_redis_answers(ledger.begin)
+        self.fail = until_redis_answers(ledger.fail)
+        self._finish = until_redis_answers(ledger.finish)
+        self._commit = until_redis_answers(jobs.commit)
+        self._fill = until_redis_answers(pools.fill)
+        self._max_cells = settings.max_cells
+
+    def settle(self, unit: Unit) -> None:
+        """Do one unit of work and keep what comes of it, once."""
+        if unit.kind == CHUNK:
+            self._commit(unit.id, *chunk(unit.asked, unit.id, unit.boards, unit.payload))
+        else:
+            answer, ready = service.work(unit.kind, unit.payload, max_cells=self._max_cells)
+            self._finish(unit.id, answer.model_dump_json().encode(), ready)
+
+    def respond(self, use_case: str, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
+        """Answer a request that came with the message itself."""
         if len(args) != 1 or fields:
             answer = service.invalid("request", "the task takes one argument, the request object")
         else:
-            answer = service.USE_CASES[use_case](args[0], max_cells=settings.max_cells)
+            answer, ready = service.respond(use_case, args[0], max_cells=self._max_cells)
+            if ready is not None:
+                self._fill(*ready)
         return answer.model_dump(mode="json")
+
+
+def register(app: Celery, work: Work) -> None:
+    """Make the tasks of ``app``."""
 
     @app.task(name=VALIDATE, shared=False, typing=False, trail=False)
     def validate(*args: Any, **fields: Any) -> dict[str, Any]:
-        return respond("validate", args, fields)
+        return work.respond("validate", args, fields)
 
     @app.task(name=REPAIR, shared=False, typing=False, trail=False)
     def repair(*args: Any, **fields: Any) -> dict[str, Any]:
-        return respond("repair", args, fields)
+        return work.respond("repair", args, fields)
 
     @app.task(name=WORK, shared=False, trail=False, ignore_result=True)
-    def work(id: str) -> None:
-        unit = begin(id)
+    def do_work(id: str) -> None:
+        unit = work.begin(id)
         if unit is None:
             return
         try:
-            finish(id, service.work(unit.kind, unit.payload, max_cells=settings.max_cells))
+            work.settle(unit)
         except Exception as error:
-            fail(unit, f"{type(error).__name__}: {error}")
+            work.fail(unit, f"{type(error).__name__}: {error}")
             raise

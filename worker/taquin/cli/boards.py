@@ -95,14 +95,12 @@ def send(
 def _answer_here(kind: str, entries: Iterable[Entry], as_json: bool, max_cells: int) -> None:
     from taquin import service  # noqa: PLC0415  `taquin --help` needs no NumPy
 
-    use_case = service.USE_CASES[kind]
-
     def answers() -> Iterator[tuple[Entry, Answer]]:
         for entry in entries:
             if entry.error:
                 yield entry, service.invalid(f"line {entry.line}", entry.error)
             else:
-                yield entry, use_case(entry.request, max_cells=max_cells)
+                yield entry, service.respond(kind, entry.request, max_cells=max_cells).answer
 
     _report(answers(), as_json)
 

@@ -6,13 +6,13 @@ A bad request is an answer with the status ``invalid``, never an exception.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from taquin import puzzle
 from taquin.errors import BadInput
-from taquin.messages import Answer, Problem, Request, Swap
+from taquin.messages import Answer, Problem, Request, Swap, pool_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,31 +26,55 @@ MAX_CELLS: Final = 1_024
 """The largest board that is looked at where no setting says otherwise, in cells."""
 
 
-def validate(request: object, *, max_cells: int = MAX_CELLS) -> Answer:
-    """Say whether the goal can be reached from the board.
+class Response(NamedTuple):
+    """An answer, and the record of its board where that is to go into a pool: the pool's name and the record."""
+
+    answer: Answer
+    ready: tuple[str, bytes] | None = None
+
+
+def respond(use_case: str, request: object, *, max_cells: int = MAX_CELLS) -> Response:
+    """Answer a request as it came in, good or not.
 
     Args:
-        request: what came in; a good one is an object as ``taquin.messages.Request`` describes.
+        use_case: ``validate``, which says whether the goal can be reached from the board; or ``repair``, which also
+            mends an unsolvable board by swapping two tiles.
+        request: a good one is an object as ``taquin.messages.Request`` describes.
         max_cells: the largest board that is looked at.
     """
-    return _answer(request, max_cells, _verdict)
+    if not isinstance(request, dict):
+        return Response(invalid("request", f"a request is an object with a board, not {_kind_of(request)}"))
+    try:
+        asked = Request.model_validate(request)
+    except ValidationError as error:
+        return Response(Answer(status="invalid", problems=_request_problems(error)))
+    seen = puzzle.examine(asked.board, asked.goal, blank=asked.blank, max_cells=max_cells)
+    if seen.findings or seen.shape is None or seen.board is None or seen.goal is None:
+        found = [Problem(problem=f.problem, where=f.where, message=f.message) for f in seen.findings]
+        return Response(Answer(status="invalid", problems=found))
+    # The goal's name where it has one, since the evidence of a named goal speaks the textbook's words.
+    goal = asked.goal if isinstance(asked.goal, str) else seen.goal
+    answer = _USE_CASES[use_case](asked, seen.shape, seen.board, goal)
+    board = answer.board
+    if board is None:
+        return Response(answer)
+    if asked.difficulty:
+        answer = answer.model_copy(update={"difficulty": puzzle.difficulty(board, seen.shape, goal)})
+    return Response(answer, _ready(board, seen.shape, goal) if asked.pool else None)
+
+
+def validate(request: object, *, max_cells: int = MAX_CELLS) -> Answer:
+    """Say whether the goal can be reached from the board; see ``respond``."""
+    return respond("validate", request, max_cells=max_cells).answer
 
 
 def repair(request: object, *, max_cells: int = MAX_CELLS) -> Answer:
-    """Say the same, and mend an unsolvable board by swapping two tiles.
-
-    Args:
-        request: what came in; a good one is an object as ``taquin.messages.Request`` describes.
-        max_cells: the largest board that is looked at.
-    """
-    return _answer(request, max_cells, _mended)
+    """Say the same, and mend an unsolvable board by swapping two tiles; see ``respond``."""
+    return respond("repair", request, max_cells=max_cells).answer
 
 
-USE_CASES: Final[dict[str, Callable[..., Answer]]] = {"validate": validate, "repair": repair}
-
-
-def work(kind: str, payload: bytes, *, max_cells: int = MAX_CELLS) -> bytes:
-    """Do one unit of the ledger's work: a request as JSON in, the answer as JSON out.
+def work(kind: str, payload: bytes, *, max_cells: int = MAX_CELLS) -> Response:
+    """Do one unit of the ledger's work: respond to a request in JSON.
 
     Args:
         kind: ``validate`` or ``repair``.
@@ -60,10 +84,8 @@ def work(kind: str, payload: bytes, *, max_cells: int = MAX_CELLS) -> bytes:
     try:
         request = json.loads(payload)
     except (ValueError, RecursionError):
-        answer = invalid("request", "the request is not JSON")
-    else:
-        answer = USE_CASES[kind](request, max_cells=max_cells)
-    return answer.model_dump_json().encode()
+        return Response(invalid("request", "the request is not JSON"))
+    return respond(kind, request, max_cells=max_cells)
 
 
 def invalid(where: str, message: str, problem: str = "bad_request") -> Answer:
@@ -71,42 +93,35 @@ def invalid(where: str, message: str, problem: str = "bad_request") -> Answer:
     return Answer(status="invalid", problems=[Problem(problem=problem, where=where, message=message)])
 
 
-def _answer(
-    raw: object, max_cells: int, then: Callable[[Request, Shape, NDArray[np.integer], NDArray[np.integer]], Answer]
-) -> Answer:
-    if not isinstance(raw, dict):
-        return invalid("request", f"a request is an object with a board, not {_kind_of(raw)}")
-    try:
-        request = Request.model_validate(raw)
-    except ValidationError as error:
-        return Answer(status="invalid", problems=_request_problems(error))
-    seen = puzzle.examine(request.board, request.goal, blank=request.blank, max_cells=max_cells)
-    if seen.findings or seen.shape is None or seen.board is None or seen.goal is None:
-        found = [Problem(problem=f.problem, where=f.where, message=f.message) for f in seen.findings]
-        return Answer(status="invalid", problems=found)
-    return then(request, seen.shape, seen.board, seen.goal)
+def _ready(board: list[list[int]], shape: Shape, goal: Any) -> tuple[str, bytes] | None:
+    from taquin.service.records import ready_records  # noqa: PLC0415  its tables are needed only for pools
+
+    name = goal if isinstance(goal, str) else _rows(goal, shape)
+    flat = puzzle.goal_board(board, shape)[None, :]
+    for band, record in ready_records(flat, shape, name):
+        return pool_name(shape.rows, shape.cols, band, name), record
+    return None  # the solved board is no puzzle
 
 
-def _verdict(request: Request, shape: Shape, board: NDArray[np.integer], goal: NDArray[np.integer]) -> Answer:
-    evidence = puzzle.evidence(board, shape, _goal_name(request, goal))
+def _verdict(_: Request, shape: Shape, board: NDArray[np.integer], goal: Any) -> Answer:
+    evidence = puzzle.evidence(board, shape, goal)
     if evidence.solvable:
         return Answer(status="solvable", board=_rows(board, shape), evidence=evidence)
     return Answer(status="unsolvable", evidence=evidence)
 
 
-def _mended(request: Request, shape: Shape, board: NDArray[np.integer], goal: NDArray[np.integer]) -> Answer:
+def _mended(request: Request, shape: Shape, board: NDArray[np.integer], goal: Any) -> Answer:
     verdict = _verdict(request, shape, board, goal)
     if verdict.status == "solvable":
         return verdict
     swap = request.swap if isinstance(request.swap, str) else (request.swap[0], request.swap[1])
-    wanted = _goal_name(request, goal)
     try:
-        repaired = puzzle.repair(board[None, :], shape, wanted, swap=swap, pinned=tuple(request.pinned))
+        repaired = puzzle.repair(board[None, :], shape, goal, swap=swap, pinned=tuple(request.pinned))
     except BadInput as error:
         return invalid("swap" if "pinned" not in str(error) else "pinned", str(error))
     cells = repaired.cells[0].tolist()
     if cells[0] < 0:
-        why = puzzle.why_unrepairable(board, shape, wanted, swap=swap, pinned=tuple(request.pinned))
+        why = puzzle.why_unrepairable(board, shape, goal, swap=swap, pinned=tuple(request.pinned))
         problem = Problem(problem="unrepairable", where="board", message=why)
         return verdict.model_copy(update={"problems": [problem]})
     first, second = cells
@@ -121,9 +136,10 @@ def _mended(request: Request, shape: Shape, board: NDArray[np.integer], goal: ND
     )
 
 
-def _goal_name(request: Request, goal: NDArray[np.integer]) -> Any:
-    """Return the goal's name where it has one, since the evidence of a named goal speaks the textbook's words."""
-    return request.goal if isinstance(request.goal, str) else goal
+_USE_CASES: Final[dict[str, Callable[[Request, Shape, NDArray[np.integer], Any], Answer]]] = {
+    "validate": _verdict,
+    "repair": _mended,
+}
 
 
 def _rows(board: NDArray[np.integer], shape: Shape) -> list[list[int]]:

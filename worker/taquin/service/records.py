@@ -7,7 +7,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from taquin import puzzle
-from taquin.puzzle.difficulty import BANDS, MOVES_CELLS
+from taquin.puzzle.bands import BANDS
+from taquin.puzzle.tables import MOVES_CELLS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def ready_records(boards: NDArray[Any], shape: Shape, goal: Any) -> list[tuple[s
         goal: a name, or a board as rows.
 
     Returns:
-        pairs of a pool's last name, ``<band>`` (see ``taquin.pools.pool_name`` for the whole of it), and records.
+        pairs of a band and the records that belong into its pool.
     """
     goal_cells = puzzle.goal_board(goal, shape)
     boards = boards[(boards != goal_cells).any(axis=1)]
