@@ -29,8 +29,9 @@ PYTHON ?= $(firstword $(shell \
   done; done) python3)
 
 PYTEST := $(PY) -m pytest
-# Integration tests start servers and workers of their own on free ports, so files may run beside each other.
-PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile
+# Integration tests start servers and workers of their own on free ports and mostly wait for them, so four run at a
+# time, also on two cores; each process takes tests from the others when it has none left.
+PARALLEL ?= -n 4 --dist worksteal
 
 .PHONY: help
 help: ## This list
