@@ -63,7 +63,8 @@ class Chunk:
         self.statuses = statuses
         """(n,) ``uint8``: 0 solvable, 1 unsolvable, 2 repaired, 3 dead, 128 and more invalid."""
         self.boards = boards
-        """(n, cells): the boards to serve, where the status is solvable or repaired; None where there are none."""
+        """(n, cells): the boards to serve, all 0 where the status is neither solvable nor repaired; None if the job gives
+        none: it only validates, or fills a pool."""
         self._notes = notes
 
     def __len__(self) -> int:

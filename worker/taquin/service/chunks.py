@@ -49,9 +49,13 @@ def chunk(asked: bytes, id: str, boards: int, payload: bytes) -> ChunkAnswer:
         arrived = unpack(payload, shape.cells, request.form)
         served, statuses = _judge(request, shape, arrived)
     counts = np.bincount(np.minimum(statuses, INVALID), minlength=INVALID + 1)
-    filled = _records(request, shape, served[(statuses == SOLVABLE) | (statuses == REPAIRED)]) if request.pool else []
+    good = (statuses == SOLVABLE) | (statuses == REPAIRED)
+    filled = _records(request, shape, served[good]) if request.pool else []
     answer = statuses.tobytes()
     if request.kind != "validate" and not (request.kind == "generate" and request.pool):
+        if not good.all():
+            # What must not be served is not there to be served.
+            served = np.where(good[:, None], served, served.dtype.type(0))
         answer += pack(served, request.form)
     outcomes = (SOLVABLE, UNSOLVABLE, REPAIRED, INVALID)
     return ChunkAnswer(answer, tuple(int(counts[outcome]) for outcome in outcomes), filled)  # type: ignore[arg-type]
