@@ -84,6 +84,8 @@ def _worker_config(settings: Settings) -> dict[str, Any]:
         "task_time_limit": settings.time_limit(INTERACTIVE),
         "task_soft_time_limit": settings.soft_time_limit(INTERACTIVE),
         "worker_prefetch_multiplier": 1,
+        # A killed process may have sent its answer; the ledger has it, so there is little to wait for.
+        "worker_lost_wait": 1.0,
         "worker_hijack_root_logger": False,
         "worker_redirect_stdouts": False,
         # What a broken connection interrupts is finished, and told to the ledger as soon as Redis answers again.

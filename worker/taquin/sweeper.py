@@ -38,7 +38,7 @@ class Sweeper:
     def stop(self) -> None:
         """End after the sweep in hand."""
         self._stop.set()
-        self._thread.join(timeout=5.0)
+        self._thread.join(timeout=2.0)
 
     def sweep(self) -> int:
         """Sweep once; return how many messages were sent."""
