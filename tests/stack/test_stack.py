@@ -90,16 +90,18 @@ def test_the_image_is_small_and_starts_without_a_shell(stack: Stack) -> None:
 
 
 def test_stopped_workers_exit_by_themselves_and_lose_nothing(stack: Stack) -> None:
-    """SIGTERM ends every worker inside its grace: 137 would be a kill after it. The next worker takes what was sent."""
-    stack.compose("stop", *OURS)
-
-    states = [container["State"] for container in stack.containers(*OURS)]
-    assert [(state["Status"], state["ExitCode"], state["OOMKilled"]) for state in states] == [("exited", 0, False)] * 3
+    """SIGTERM ends busy workers inside their grace (137 would be a kill after it), and the next ones go on."""
     with Client(stack.redis_url) as client:
-        sent = client.send_repair(UNSOLVABLE)
-        assert not sent.ready()
+        sent = [client.send_repair(UNSOLVABLE) for _ in range(300)]
+        stack.compose("stop", *OURS)
+        states = [container["State"] for container in stack.containers(*OURS)]
+        sent.append(client.send_repair(UNSOLVABLE))
+        assert not sent[-1].ready()
         stack.compose("start", *OURS)
-        assert sent.answer(timeout=60).status == "repaired"
+        answers = [handle.answer(timeout=60).status for handle in sent]
+
+    assert [(state["Status"], state["ExitCode"], state["OOMKilled"]) for state in states] == [("exited", 0, False)] * 3
+    assert answers == ["repaired"] * 301
 
 
 def test_down_leaves_nothing(stack: Stack) -> None:
