@@ -131,7 +131,8 @@ def in_band(
         seed: a whole number of up to 128 bits or a SeedSequence; None draws a fresh one.
         method: ``"shuffle"`` draws evenly from the boards of the band, which takes long where shuffled boards are
             hardly ever of it; ``"walk"`` keeps random walks of a suitable length, which for ``easy`` are never longer
-            than the band's limit. None takes the one that suits the band.
+            than the band's limit. None walks to ``easy`` and ``medium`` and shuffles for the others. On boards of up
+            to 9 cells, and of one row or column, all boards of a band are known and are drawn evenly by any method.
         goal: a name or a board.
 
     Raises:
@@ -148,12 +149,10 @@ def in_band(
     known = _known_in_band(target, code, limits)
     if known is not None and not known.size:
         raise BadInput(f"No board of {target.shape} is of the band {band}.")
-    if method is None:
-        method = "walk" if known is None and code <= MEDIUM else "shuffle"
-    if method == "walk":
-        make = _walker(target, _steps_to_band(target, code, limits), stream)
-    elif known is not None:
+    if known is not None:
         make = _chooser(target, known, stream)
+    elif method == "walk" or (method is None and code <= MEDIUM):
+        make = _walker(target, _steps_to_band(target, code, limits), stream)
     else:
         make = _shuffler(target, stream)
 
@@ -206,7 +205,8 @@ def _collect(n: int, goal: Goal, make: Make) -> Array:
     while have < n:
         if tried > MOST_REJECTED * (have + 1):
             raise BadInput(
-                f"Of {tried:,} candidates only {have:,} were wanted. Ask for another band, or another method."
+                f"Of {tried:,} candidates of {goal.shape} only {have:,} were of the band. Ask for another, or"
+                " for another method."
             )
         # More than are missing do no harm: what is not needed is at the end.
         drawn, keep = make(min(size, n - have if have == tried else 2 * (n - have) + LEAST_CANDIDATES))
