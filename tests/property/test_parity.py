@@ -163,7 +163,7 @@ def test_no_value_wraps_on_the_largest_board_of_bytes():
 def test_the_network_sorts_and_knows_the_parity_at_every_size(cells, usual):
     random = np.random.default_rng(cells)
     batch = random.permuted(np.tile(np.arange(cells), (9, 1)), axis=1)
-    sorter = Sorter(cells, 9, np.uint16, usual=usual)
+    sorter = Sorter(cells, 9, np.dtype(np.uint16), usual=usual)
     sorter.load(batch)
     odd = sorter.sort()
     assert sorter.columns.T.tolist() == [list(range(cells))] * 9
@@ -173,7 +173,7 @@ def test_the_network_sorts_and_knows_the_parity_at_every_size(cells, usual):
 @given(st.lists(st.integers(0, 9), max_size=40))
 def test_the_network_sorts_what_repeats(values):
     if values:
-        sorter = Sorter(len(values), 1, np.uint8, usual=False)
+        sorter = Sorter(len(values), 1, np.dtype(np.uint8), usual=False)
         sorter.load(np.array([values]))
         sorter.sort()
         assert sorter.columns[:, 0].tolist() == sorted(values)

@@ -13,11 +13,12 @@ is the rank sum of F. Wilcoxon, Biometrics Bulletin 1, 1945.)
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 
@@ -65,12 +66,9 @@ def merge_exchange(cells: int) -> tuple[Run, ...]:
 
 
 class Sorter:
-    """The arrays in which blocks of one size are sorted; each call makes its own, so threads share nothing.
+    """The arrays in which blocks of one size are sorted; ``columns`` is the block, transposed: (cells, boards)."""
 
-    ``columns`` is the block, transposed: (cells, boards).
-    """
-
-    def __init__(self, cells: int, boards: int, dtype: DTypeLike, *, usual: bool) -> None:
+    def __init__(self, cells: int, boards: int, dtype: np.dtype[Any], *, usual: bool) -> None:
         """Lay out all arrays, and all views of them, once for many blocks; ``usual`` labels are 0..cells-1."""
         self._usual = usual
         runs = merge_exchange(cells)
@@ -117,3 +115,18 @@ class Sorter:
             np.copyto(low, smaller)
         odd_in_all: NDArray[np.bool_] = np.bitwise_xor.reduce(self._odd, axis=0)
         return odd_in_all
+
+
+class _Sorters(threading.local):
+    """The last few sorters of each thread: laying them out takes longer than sorting one board does."""
+
+    def __init__(self) -> None:
+        self.of_size = lru_cache(maxsize=4)(Sorter)
+
+
+_sorters = _Sorters()
+
+
+def sorter_of_size(cells: int, boards: int, dtype: np.dtype[Any], *, usual: bool) -> Sorter:
+    """Give a sorter that no other thread uses, and this one no longer once it asks for the same again."""
+    return _sorters.of_size(cells, boards, dtype, usual=usual)

@@ -20,7 +20,7 @@ import numpy as np
 from taquin.errors import BadBoard
 from taquin.puzzle.board import Array, Goal, GoalLike, as_batch, as_board, permutation_is_odd, resolve
 from taquin.puzzle.evidence import Evidence
-from taquin.puzzle.network import Sorter
+from taquin.puzzle.network import sorter_of_size
 from taquin.puzzle.problem import Problem, problem_names
 from taquin.puzzle.shape import ShapeLike, parse_shape
 from taquin.puzzle.wording import count
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
+
+    from taquin.puzzle.network import Sorter
 
 # A block's boards stay in the cache of one core, and are enough to make the cost of calling NumPy small.
 BLOCK_BYTES: Final = 1 << 19
@@ -107,11 +109,9 @@ def blocks(boards: int, goal: Goal) -> Iterator[tuple[slice, Sorter]]:
     most = BLOCK_BYTES // (goal.shape.cells * goal.board.itemsize)
     most = min(max(most, BLOCK_BOARDS.start), BLOCK_BOARDS.stop - 1)
     size = math.ceil(boards / math.ceil(boards / most)) if boards else 1
-    sorter = None
     for start in range(0, boards, size):
         length = min(size, boards - start)
-        if sorter is None or length != size:
-            sorter = Sorter(goal.shape.cells, length, goal.board.dtype, usual=goal.usual)
+        sorter = sorter_of_size(goal.shape.cells, length, goal.board.dtype, usual=goal.usual)
         yield slice(start, start + length), sorter
 
 
