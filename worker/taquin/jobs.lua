@@ -14,9 +14,9 @@
                         watchers                   channels to tell when a chunk is committed
                         announced                  the event of its completion is written
                         created finished
-  P job:<id>:answers    hash: k -> the answer to chunk k; empty where the boards went to a pool alone
-  P job:<id>:digests    hash: k -> digest of the payload of chunk k, so that a submission may be repeated
-  P job:<id>:notes      hash: k -> what was wrong with lines that are no boards at all, JSON
+  P answers:<job>       hash: k -> the answer to chunk k (docs/reference/packed.md)
+  P chunks:<job>        hash: k -> the boards in chunk k, and a digest, so that a submission may be repeated
+  P notes:<job>         hash: k -> what was wrong with lines that are no boards at all, JSON
   P jobs                sorted set: id -> when it was created
   P events              stream of what backends may want to know
 
@@ -31,12 +31,12 @@ function event(name, ...)
   redis.call('XADD', prefix .. 'events', 'MAXLEN', '~', events_most, '*', 'event', name, ...)
 end
 
-local JOB_KEYS = {'', ':answers', ':digests', ':notes'}
+local JOB_KEYS = {'job:', 'answers:', 'chunks:', 'notes:'}
 
 local function expire_job(job)
   local keep = redis.call('HGET', job_key(job), 'keep')
-  for _, suffix in ipairs(JOB_KEYS) do
-    redis.call('PEXPIRE', job_key(job) .. suffix, keep)
+  for _, name in ipairs(JOB_KEYS) do
+    redis.call('PEXPIRE', prefix .. name .. job, keep)
   end
 end
 
@@ -85,16 +85,18 @@ function jobs.revived(job, boards)
   redis.call('HINCRBY', key, 'committed', -1)
   if state == 'complete' then
     redis.call('HSET', key, 'state', 'sealed')
-    for _, suffix in ipairs(JOB_KEYS) do
-      redis.call('PERSIST', key .. suffix)
+    redis.call('HDEL', key, 'finished')
+    for _, name in ipairs(JOB_KEYS) do
+      redis.call('PERSIST', prefix .. name .. job)
     end
   end
   return true
 end
 
 -- Write one chunk down; `again` is when a sweeper sends it for the first time if nobody else does.
-function jobs.write_chunk(job, k, boards, payload, again)
+function jobs.write_chunk(job, k, boards, payload, digest, again)
   local id = job .. ':' .. k
+  redis.call('HSET', prefix .. 'chunks:' .. job, k, boards .. ' ' .. digest)
   redis.call('HSET', work(id), 'kind', 'chunk', 'queue', 'bulk', 'payload', payload, 'job', job, 'boards', boards,
     'state', 'waiting', 'attempts', 0, 'created', number(now))
   redis.call('HINCRBY', job_key(job), 'chunks', 1)
@@ -126,9 +128,9 @@ function verbs.add(job, k, boards, payload, digest, notes, again, most)
   if not state or state == 'cancelled' then
     return state or 'gone'
   end
-  local known = redis.call('HGET', job_key(job) .. ':digests', k)
+  local known = redis.call('HGET', prefix .. 'chunks:' .. job, k)
   if known then
-    return known == digest and 'same' or 'conflict'
+    return known == boards .. ' ' .. digest and 'same' or 'conflict'
   end
   if state ~= 'open' then
     return 'sealed'
@@ -136,11 +138,10 @@ function verbs.add(job, k, boards, payload, digest, notes, again, most)
   if redis.call('ZCARD', due) >= tonumber(most) then
     return 'busy'
   end
-  redis.call('HSET', job_key(job) .. ':digests', k, digest)
   if notes ~= '' then
-    redis.call('HSET', job_key(job) .. ':notes', k, notes)
+    redis.call('HSET', prefix .. 'notes:' .. job, k, notes)
   end
-  jobs.write_chunk(job, k, boards, payload, tonumber(again))
+  jobs.write_chunk(job, k, boards, payload, digest, tonumber(again))
   return 'new'
 end
 
@@ -176,7 +177,7 @@ function verbs.commit(id, answer, solvable, unsolvable, repaired, invalid, ...)
     return 'gone'
   end
   local key = job_key(job)
-  redis.call('HSET', key .. ':answers', string.sub(id, #job + 2), answer)
+  redis.call('HSET', prefix .. 'answers:' .. job, string.sub(id, #job + 2), answer)
   redis.call('HINCRBY', key, 'committed', 1)
   redis.call('HINCRBY', key, 'solvable', solvable)
   redis.call('HINCRBY', key, 'unsolvable', unsolvable)
@@ -197,25 +198,43 @@ function jobs.forget(id)
   redis.call('ZREM', due, id)
 end
 
--- job -> cancelled | gone | the state it is in
-function verbs.cancel(job)
-  local key = job_key(job)
-  local fields = redis.call('HMGET', key, 'state', 'chunks')
-  local state = fields[1]
-  if state ~= 'open' and state ~= 'sealed' then
-    return state or 'gone'
-  end
-  redis.call('HSET', key, 'state', 'cancelled', 'finished', number(now))
-  for k = 0, int(fields[2]) - 1 do
+local function forget_chunks(job)
+  for k = 0, int(redis.call('HGET', job_key(job), 'chunks')) - 1 do
     local id = job .. ':' .. number(k)
     if redis.call('HGET', work(id), 'state') ~= 'dead' then
       jobs.forget(id)
     end
   end
+end
+
+-- job -> cancelled | gone | the state it is in
+function verbs.cancel(job)
+  local key = job_key(job)
+  local state = redis.call('HGET', key, 'state')
+  if state ~= 'open' and state ~= 'sealed' then
+    return state or 'gone'
+  end
+  redis.call('HSET', key, 'state', 'cancelled', 'finished', number(now))
+  forget_chunks(job)
   event('job.cancelled', 'job', job)
   expire_job(job)
   tell_job(job)
   return 'cancelled'
+end
+
+-- job -> discarded | gone | the state it is in
+-- A submission whose source turned out to be wrong never was a job.
+function verbs.discard(job)
+  local state = redis.call('HGET', job_key(job), 'state')
+  if state ~= 'open' then
+    return state or 'gone'
+  end
+  forget_chunks(job)
+  for _, name in ipairs(JOB_KEYS) do
+    redis.call('DEL', prefix .. name .. job)
+  end
+  redis.call('ZREM', prefix .. 'jobs', job)
+  return 'discarded'
 end
 
 -- job, channel -> state, or gone; the channel is told of each chunk and of the end

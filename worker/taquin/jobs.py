@@ -49,6 +49,21 @@ class JobRecord:
         return self.solvable + self.unsolvable + self.repaired + self.invalid + self.dead
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """What the ledger knows of one chunk."""
+
+    job: JobState
+    """The state of its job."""
+    boards: int | None
+    """How many boards it holds; None if there is no such chunk, or not yet."""
+    state: str | None
+    """That of its unit of work; None once that is gone: committed, cancelled, or dead and dropped."""
+    answer: bytes | None
+    notes: bytes | None
+    """What was noted of its lines that are no boards."""
+
+
 class Jobs:
     """The jobs of one Redis. Threads may share it; every method raises ``Unavailable`` when Redis does not answer."""
 
@@ -133,6 +148,10 @@ class Jobs:
         if result != b"cancelled":
             raise Conflict(f"job {job} cannot be cancelled: it is {result.decode()}")
 
+    def discard(self, job: str) -> None:
+        """Forget a job that was not sealed, as if it had never been begun."""
+        self._call("discard", job)
+
     def watch(self, job: str, channel: str) -> None:
         """Have ``channel`` told (by PUBLISH, the id as the message) of every chunk and of the end.
 
@@ -152,23 +171,28 @@ class Jobs:
             fields: Any = self._redis.hgetall(f"{self._prefix}job:{job}")
         return parse_job(job, fields)
 
-    def read_answer(self, job: str, k: int) -> bytes | None:
-        """Return the answer to chunk ``k``; None while there is none."""
-        with reporting(self._settings):
-            answer: Any = self._redis.hget(f"{self._prefix}job:{job}:answers", str(k))
-        return answer  # type: ignore[no-any-return]
+    def read_chunk(self, job: str, k: int) -> ChunkRecord:
+        """Return what is known of chunk ``k``, all of it of the same moment.
 
-    def read_notes(self, job: str, k: int) -> bytes | None:
-        """Return what was noted of lines of chunk ``k`` that are no boards."""
-        with reporting(self._settings):
-            notes: Any = self._redis.hget(f"{self._prefix}job:{job}:notes", str(k))
-        return notes  # type: ignore[no-any-return]
-
-    def dead_boards(self, job: str, k: int) -> int | None:
-        """Return how many boards chunk ``k`` holds if it is a dead letter, else None."""
-        with reporting(self._settings):
-            state, boards = self._redis.hmget(f"{self._prefix}work:{job}:{k}", "state", "boards")
-        return int(boards or 0) if state == b"dead" else None
+        Raises:
+            Unknown: no such job: it was never submitted, or it has expired.
+        """
+        with reporting(self._settings), self._redis.pipeline(transaction=True) as pipe:
+            pipe.hget(f"{self._prefix}job:{job}", "state")
+            pipe.hget(f"{self._prefix}chunks:{job}", str(k))
+            pipe.hget(f"{self._prefix}work:{job}:{k}", "state")
+            pipe.hget(f"{self._prefix}answers:{job}", str(k))
+            pipe.hget(f"{self._prefix}notes:{job}", str(k))
+            of_job, chunk, state, answer, notes = pipe.execute()
+        if of_job is None:
+            raise _unknown(job)
+        return ChunkRecord(
+            job=of_job.decode(),
+            boards=None if chunk is None else int(chunk.split()[0]),
+            state=None if state is None else state.decode(),
+            answer=answer,
+            notes=notes,
+        )
 
     def now(self) -> float:
         """Return the seconds since 1970 by Redis's clock, by which all times of the ledger are taken."""

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
+import structlog
+
 from taquin.connection import reporting
 from taquin.errors import Busy, Conflict, Unknown
 from taquin.script import Script, ms
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from taquin.settings import Settings
+
+log = structlog.get_logger("taquin.ledger")
 
 State = Literal["waiting", "running", "done", "dead"]
 
@@ -125,6 +129,7 @@ class Ledger:
         leases = [ms(settings.lease(queue)) for queue in ("interactive", "bulk")]
         reply = self._call("begin", id, token, *leases, settings.max_attempts)
         if reply[0] != b"run":
+            log.info("work.dropped", id=id, because=reply[0].decode())
             return None
         return Unit(id, reply[1].decode(), reply[2], int(reply[3]), token, reply[4], int(reply[5]))
 
@@ -190,23 +195,7 @@ class Ledger:
         """
         with reporting(self._settings):
             fields: Any = self._redis.hgetall(f"{self._prefix}work:{id}")
-        if not fields:
-            raise _unknown(id)
-        text = {name.decode(): value for name, value in fields.items()}
-        settled = text.get("finished") or text.get("died")
-        return Record(
-            id=id,
-            kind=text["kind"].decode(),
-            queue=text["queue"].decode(),
-            state=text["state"].decode(),
-            attempts=int(text["attempts"]),
-            payload=text["payload"],
-            answer=text.get("answer"),
-            cause=text.get("cause", b"").decode(),
-            error=text.get("error", b"").decode(errors="replace"),
-            created=int(text["created"]) / 1000,
-            settled=int(settled) / 1000 if settled else None,
-        )
+        return parse_record(id, fields)
 
     def dead(self) -> Iterator[Record]:
         """Iterate over the dead letters, the oldest first."""
@@ -241,6 +230,31 @@ class Ledger:
         """
         if self._call("drop", id) != b"dropped":
             raise Unknown(f"there is no dead letter {id}")
+
+
+def parse_record(id: str, fields: dict[bytes, Any]) -> Record:
+    """Read the hash of a unit.
+
+    Raises:
+        Unknown: the hash is empty.
+    """
+    if not fields:
+        raise _unknown(id)
+    text = {name.decode(): value for name, value in fields.items()}
+    settled = text.get("finished") or text.get("died")
+    return Record(
+        id=id,
+        kind=text["kind"].decode(),
+        queue=text["queue"].decode(),
+        state=text["state"].decode(),
+        attempts=int(text["attempts"]),
+        payload=text["payload"],
+        answer=text.get("answer"),
+        cause=text.get("cause", b"").decode(),
+        error=text.get("error", b"").decode(errors="replace"),
+        created=int(text["created"]) / 1000,
+        settled=int(settled) / 1000 if settled else None,
+    )
 
 
 def _unknown(id: str) -> Unknown:

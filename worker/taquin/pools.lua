@@ -63,7 +63,7 @@ local function refill(pool, left)
   jobs.open(job, request, mark(pool, 'keep'), 'sealed')
   local wanted, chunk, k = int(mark(pool, 'high')) - left, int(mark(pool, 'chunk')), 0
   while wanted > 0 do
-    jobs.write_chunk(job, number(k), number(math.min(wanted, chunk)), '', 0)
+    jobs.write_chunk(job, number(k), number(math.min(wanted, chunk)), '', '', 0)
     redis.call('HSET', work(job .. ':' .. number(k)), 'seq', 0)
     wanted, k = wanted - chunk, k + 1
   end

@@ -175,7 +175,7 @@ class JobVerbs(Core):
         first = next(chunks, None)
         if first is None:
             raise BadInput("there is no board to submit")
-        self._jobs.open(id, asked.model_dump_json().encode())
+        new = self._jobs.open(id, asked.model_dump_json().encode())
         total = count = 0
         try:
             with self._inbox.expect(id) as told:
@@ -187,10 +187,10 @@ class JobVerbs(Core):
                     count, total = k + 1, total + packed.boards
             self._jobs.seal(id, count, total)
         except BaseException as error:
-            # With a key the caller can take it up again, unless the source itself is wrong.
-            if key is None or isinstance(error, BadInput):
+            # With a key the caller can take it up again, unless the source itself is wrong; whoever began it decides.
+            if new and (key is None or isinstance(error, BadInput)):
                 with suppress(TaquinError):
-                    self._jobs.cancel(id)
+                    self._jobs.discard(id)
             raise
         return Job(id, self._jobs, self._inbox)
 

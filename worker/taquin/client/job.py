@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from taquin.client.core import pause
 from taquin.errors import TimedOut
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 DEAD: Final = 3
 """The status of every board of a chunk that is a dead letter (``taquin.puzzle.packed`` has the others)."""
+CANCELLED: Final = 4
+"""The status of every board of a chunk that its job, being cancelled, did not come to."""
+STATUSES: Final = ("solvable", "unsolvable", "repaired", "dead", "cancelled")
+"""Their names, by number; 128 and more is ``invalid``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,10 @@ class Chunk:
         self.start = start
         """The index of its first board in the job."""
         self.statuses = statuses
-        """(n,) ``uint8``: 0 solvable, 1 unsolvable, 2 repaired, 3 dead, 128 and more invalid."""
+        """(n,) ``uint8``: 0 solvable, 1 unsolvable, 2 repaired, 3 dead, 4 cancelled, 128 and more invalid."""
         self.boards = boards
-        """(n, cells): the boards to serve, all 0 where the status is neither solvable nor repaired; None if the job gives
-        none: it only validates, or fills a pool."""
+        """(n, cells): the boards to serve, all 0 where it is neither solvable nor repaired; None if the job has none
+        to give, since it only validates or fills a pool."""
         self._notes = notes
 
     def __len__(self) -> int:
@@ -72,9 +76,9 @@ class Chunk:
         return len(self.statuses)
 
     def status(self, index: int) -> str:
-        """The status of one board by name, ``dead`` for that of a dead letter."""
+        """The status of one board by name: that of an answer, or ``dead``, or ``cancelled``."""
         code = int(self.statuses[index])
-        return ("solvable", "unsolvable", "repaired", "dead")[code] if code <= DEAD else "invalid"
+        return STATUSES[code] if code < len(STATUSES) else "invalid"
 
     def problems(self, index: int) -> tuple[str, ...]:
         """The names of what is wrong with one board."""
@@ -84,7 +88,7 @@ class Chunk:
         if noted is not None:
             return tuple(noted)
         code = int(self.statuses[index])
-        return problem_names(code & 127) if code > DEAD else ()
+        return problem_names(code & 127) if code & 128 else ()
 
 
 class Job:
@@ -131,7 +135,8 @@ class Job:
     def results(self, timeout: float | None = None) -> Iterator[Chunk]:
         """Iterate over the answers, chunk by chunk in the order of submission, each as soon as it is there.
 
-        The chunks that a cancelled job did not come to are left out.
+        Every board has its place: a chunk that is a dead letter, or that a cancelled job did not come to, has the
+        status ``dead`` or ``cancelled`` for each of its boards.
 
         Args:
             timeout: seconds to wait for each chunk; None waits as long as it takes.
@@ -140,20 +145,19 @@ class Job:
             TimedOut: the next chunk is not there; the work goes on.
             Unknown: the job has expired.
         """
-        reader = self._reader
         k = start = 0
         with self._inbox.expect(self.id) as told:
             self._jobs.watch(self.id, self._inbox.channel)
             while True:
                 deadline = None if timeout is None else time.monotonic() + timeout
-                while (chunk := self._chunk(reader, k, start, told)) is None:
+                told.clear()
+                while (chunk := self.chunk(k, start)) is None:
                     told.wait(pause(deadline, lambda: still_at_work(self.id, timeout, self.progress())))
-                if chunk is END:
+                    told.clear()
+                if chunk == "end":
                     return
-                if chunk is not GAP:
-                    start += len(chunk)
-                    yield chunk
-                k += 1
+                yield chunk
+                k, start = k + 1, start + len(chunk)
 
     def cancel(self) -> None:
         """Drop what is not done yet; what is done stays readable until it expires.
@@ -173,26 +177,23 @@ class Job:
     def _reader(self) -> ChunkReader:
         return ChunkReader(self.request)
 
-    def _chunk(self, reader: ChunkReader, k: int, start: int, told: Any) -> Any:
-        """Return chunk ``k``, GAP if it was never done, END behind the last one, None if it is still to come."""
-        told.clear()
-        answer = self._jobs.read_answer(self.id, k)
-        if answer is None:
-            # In this order: a chunk that is committed between the two readings is found at the next one.
-            record = self._jobs.read(self.id)
-            if k >= record.chunks and record.state != "open":
-                return END
-            dead = self._jobs.dead_boards(self.id, k)
-            if dead is not None:
-                return reader.dead(k, start, dead)
-            if record.state == "cancelled":
-                return GAP
-            return None if self._jobs.read_answer(self.id, k) is None else self._chunk(reader, k, start, told)
-        return reader.read(k, start, answer, self._jobs.read_notes(self.id, k))
+    def chunk(self, k: int, start: int) -> Chunk | Literal["end"] | None:
+        """Return the answers to chunk ``k``, whose first board is number ``start``, without waiting.
 
+        Returns:
+            None if they are still to come, ``end`` behind the last chunk.
 
-END: Final = object()
-GAP: Final = object()
+        Raises:
+            Unknown: the job has expired.
+        """
+        record = self._jobs.read_chunk(self.id, k)
+        if record.answer is not None:
+            return self._reader.read(k, start, record.answer, record.notes)
+        if record.boards is None:
+            return None if record.job == "open" else "end"
+        if record.state == "dead" or (record.state is None and record.job != "cancelled"):
+            return self._reader.without(k, start, record.boards, DEAD)
+        return None if record.state else self._reader.without(k, start, record.boards, CANCELLED)
 
 
 class ChunkReader:
@@ -218,11 +219,11 @@ class ChunkReader:
         served = unpack(memoryview(answer)[boards:], self._cells, self._request.form) if self._bytes > 1 else None
         return Chunk(k, start, statuses, served, json.loads(notes) if notes else {})
 
-    def dead(self, k: int, start: int, boards: int) -> Chunk:
-        """Return a chunk that is a dead letter."""
+    def without(self, k: int, start: int, boards: int, status: int) -> Chunk:
+        """Return a chunk that has no answer, and will have none."""
         import numpy as np  # noqa: PLC0415
 
-        return Chunk(k, start, np.full(boards, DEAD, np.uint8), None, {})
+        return Chunk(k, start, np.full(boards, status, np.uint8), None, {})
 
 
 def progress_of(record: JobRecord, now: float) -> Progress:

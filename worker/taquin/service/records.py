@@ -6,6 +6,8 @@ import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from taquin import puzzle
 from taquin.puzzle.bands import BANDS
 from taquin.puzzle.tables import MOVES_CELLS
@@ -36,16 +38,26 @@ def ready_records(boards: NDArray[Any], shape: Shape, goal: Any) -> list[tuple[s
     bands = puzzle.band(boards, shape, goal).tolist()
     exact = puzzle.moves(boards, shape, goal).tolist() if shape.cells <= MOVES_CELLS else [None] * len(boards)
     goal_text = json.dumps(goal, separators=(",", ":"))
-    digest = blake2b(f"{shape}{goal_text}".encode(), digest_size=ID_BYTES)
+    start = blake2b(f"{shape}{goal_text}".encode(), digest_size=ID_BYTES)
+    template = _template(shape, goal_text)
     by_band: dict[int, list[str]] = {}
-    rows_of = boards.reshape(-1, *shape).tolist()
-    for board, rows, distance, band, moves in zip(boards, rows_of, distances, bands, exact, strict=True):
-        id = digest.copy()
-        id.update(board.tobytes())
-        record = (
-            f'{{"id":"{id.hexdigest()}","rows":{shape.rows},"cols":{shape.cols},'
-            f'"board":{json.dumps(rows, separators=(",", ":"))},"goal":{goal_text},"band":"{BANDS[band]}",'
-            f'"distance":{distance},"moves":{"null" if moves is None else moves}}}'
-        )
-        by_band.setdefault(band, []).append(record)
+    # The digest is of the bytes of a board, as many for each label as its array has: they are part of the id for good.
+    whole = np.ascontiguousarray(boards).view(f"V{boards.dtype.itemsize * shape.cells}").ravel()
+    columns = boards.tolist(), whole.tolist(), distances, bands, exact
+    for cells, data, distance, band, moves in zip(*columns, strict=True):
+        digest = start.copy()
+        digest.update(data)
+        id, known = digest.hexdigest(), "null" if moves is None else moves
+        by_band.setdefault(band, []).append(template % (id, *cells, BANDS[band], distance, known))
     return [(BANDS[band], "\n".join(records).encode()) for band, records in sorted(by_band.items())]
+
+
+def _template(shape: Shape, goal_text: str) -> str:
+    """Return the record of a shape and goal, to be filled with id, cells, band, distance and moves."""
+    row = f"[{','.join(['%d'] * shape.cols)}]"
+    board = f"[{','.join([row] * shape.rows)}]"
+    goal_text = goal_text.replace("%", "%%")
+    return (
+        f'{{"id":"%s","rows":{shape.rows},"cols":{shape.cols},"board":{board},"goal":{goal_text},"band":"%s",'
+        f'"distance":%d,"moves":%s}}'
+    )
