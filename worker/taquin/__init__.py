@@ -27,30 +27,46 @@ from taquin.errors import (
 from taquin.version import __version__
 
 if TYPE_CHECKING:
-    from taquin.client import Client, Handle
+    from taquin.client import Chunk, Client, Event, Handle, Job, Progress
+    from taquin.client.aio import AsyncClient
     from taquin.messages import Answer, Request
+    from taquin.pools import PoolCount, ReadyBoard
     from taquin.settings import Settings
 
 _LAZY = {
     "Answer": "taquin.messages",
+    "AsyncClient": "taquin.client.aio",
+    "Chunk": "taquin.client",
     "Client": "taquin.client",
+    "Event": "taquin.client",
     "Handle": "taquin.client",
+    "Job": "taquin.client",
+    "PoolCount": "taquin.pools",
+    "Progress": "taquin.client",
+    "ReadyBoard": "taquin.pools",
     "Request": "taquin.messages",
     "Settings": "taquin.settings",
 }
 
 __all__ = [
     "Answer",
+    "AsyncClient",
     "BadBoard",
     "BadGoal",
     "BadInput",
     "BadSettings",
     "BadShape",
     "Busy",
+    "Chunk",
     "Client",
     "Conflict",
+    "Event",
     "GaveUp",
     "Handle",
+    "Job",
+    "PoolCount",
+    "Progress",
+    "ReadyBoard",
     "Request",
     "Settings",
     "StartFailed",

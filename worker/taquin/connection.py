@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -18,10 +18,16 @@ from taquin.errors import Busy, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from redis.asyncio import Redis as AsyncRedis
+
     from taquin.settings import Settings
 
 KEEPALIVE_PROBES = 3
 """Seconds between probes of a silent peer, so that a half-open connection is noticed within about ten."""
+
+
+ASYNC_CONNECTIONS = 16
+"""Connections that all tasks of an event loop share; a consumer of events holds one while it waits."""
 
 
 def connect(settings: Settings, *, retries: int = 3) -> Redis:
@@ -29,15 +35,36 @@ def connect(settings: Settings, *, retries: int = 3) -> Redis:
 
     ``retries`` is how often a command is tried again when the connection breaks: every script of ours may run twice.
     """
-    return Redis.from_url(
+    retry = Retry(ExponentialWithJitterBackoff(base=0.05, cap=1.0), retries)
+    return Redis.from_url(settings.redis_url.get_secret_value(), retry=retry, **_options(settings))
+
+
+def connect_async(settings: Settings, *, retries: int = 3) -> AsyncRedis:
+    """Return a client for an event loop; nothing is opened until its first command. Every reply is bytes."""
+    from redis.asyncio import BlockingConnectionPool  # noqa: PLC0415  only a backend with an event loop needs it
+    from redis.asyncio import Redis as AsyncRedis  # noqa: PLC0415
+    from redis.asyncio.retry import Retry as AsyncRetry  # noqa: PLC0415
+
+    retry = AsyncRetry(ExponentialWithJitterBackoff(base=0.05, cap=1.0), retries)
+    # Hundreds of tasks share a few connections: each needs one for a fraction of a millisecond only.
+    pool = BlockingConnectionPool.from_url(
         settings.redis_url.get_secret_value(),
-        socket_timeout=settings.redis_timeout,
-        socket_connect_timeout=settings.redis_timeout,
-        socket_keepalive=True,
-        health_check_interval=KEEPALIVE_PROBES,
-        retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=1.0), retries),
-        client_name="taquin",
+        max_connections=ASYNC_CONNECTIONS,
+        timeout=settings.redis_timeout,
+        retry=retry,
+        **_options(settings),
     )
+    return AsyncRedis.from_pool(pool)
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "socket_timeout": settings.redis_timeout,
+        "socket_connect_timeout": settings.redis_timeout,
+        "socket_keepalive": True,
+        "health_check_interval": KEEPALIVE_PROBES,
+        "client_name": "taquin",
+    }
 
 
 def place(settings: Settings) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from taquin.connection import reporting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redis import Redis
 
     from taquin.settings import Settings
@@ -29,7 +31,6 @@ class Script:
         self.redis = redis
         self.settings = settings
         self.prefix = settings.key_prefix
-        self._keys = [self.prefix + name for name in ("due", "dead", "queues")]
         self._script = redis.register_script(SCRIPT)
 
     def __call__(self, verb: str, *arguments: str | bytes | float) -> Any:
@@ -40,7 +41,15 @@ class Script:
             Busy: Redis is full.
         """
         with reporting(self.settings):
-            return self._script(keys=self._keys, args=[self.prefix, self.settings.keep_events, verb, *arguments])
+            keys, values = call_of(self.settings, verb, arguments)
+            return self._script(keys=keys, args=values)
+
+
+def call_of(settings: Settings, verb: str, arguments: Sequence[str | bytes | float]) -> tuple[list[str], list[Any]]:
+    """Return the keys and arguments with which the script is called."""
+    prefix = settings.key_prefix
+    keys = [prefix + name for name in ("due", "dead", "queues")]
+    return keys, [prefix, settings.keep_events, verb, *arguments]
 
 
 def ms(seconds: float) -> int:

@@ -30,7 +30,7 @@ class Core:
         if url is not None:
             settings = Settings(**settings.model_dump(exclude={"redis_url"}), redis_url=url)
         self.timeout = timeout
-        self._settings = settings
+        self.settings = settings
         self._redis = connect(settings)
         self._ledger = Ledger(self._redis, settings)
         self._jobs = Jobs(self._redis, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,42 +34,69 @@ class Event:
     """What it is about, such as ``job`` and its counts, or ``pool`` and how many boards are left."""
 
 
+class Position:
+    """Where a reader of the stream stands: first at what it has not acknowledged, then at what is new."""
+
+    def __init__(self, timeout: float | None) -> None:
+        """End after ``timeout`` seconds without an event; None goes on for ever."""
+        self._timeout = timeout
+        self._waited = 0.0
+        self.at = "0"
+
+    @property
+    def block(self) -> int | None:
+        """Milliseconds that the next read waits; None, which is not at all, for what is left over."""
+        return None if self.at != ">" else max(1, round(1000 * self._seconds()))
+
+    def over(self) -> bool:
+        """Whether nothing came for long enough."""
+        return self.at == ">" and self._seconds() <= 0
+
+    def advance(self, events: list[Event]) -> None:
+        """Take note of what a read returned."""
+        if events:
+            self._waited = 0.0
+            self.at = events[-1].id if self.at != ">" else ">"
+        else:
+            self._waited += self._seconds() if self.at == ">" else 0.0
+            self.at = ">"  # what was left over is done
+
+    def _seconds(self) -> float:
+        return BLOCK if self._timeout is None else min(BLOCK, self._timeout - self._waited)
+
+
 def read_events(redis: Redis, settings: Settings, group: str, consumer: str, timeout: float | None) -> Iterator[Event]:
     """Iterate over the events that this group has not acknowledged, the oldest first, then over new ones.
 
     An event is acknowledged when the next one is asked for: one whose handling failed comes again at the next start.
     """
-    stream = f"{settings.key_prefix}events"
-    make_group(redis, settings, stream, group)
-    position, waited = "0", 0.0
-    while True:
-        block = BLOCK if timeout is None else min(BLOCK, timeout - waited)
-        if position == ">" and block <= 0:
-            return
-        wait = round(block * 1000) if position == ">" else None
+    stream, position = stream_of(settings), Position(timeout)
+    with reporting(settings), suppress_known_group():
+        redis.xgroup_create(stream, group, id="0", mkstream=True)
+    while not position.over():
         with reporting(settings):
-            reply = redis.xreadgroup(group, consumer, {stream: position}, count=BATCH, block=wait)
+            reply = redis.xreadgroup(group, consumer, {stream: position.at}, count=BATCH, block=position.block)
         events = parse_events(reply)
-        if not events:
-            waited += block if position == ">" else 0.0
-            position = ">"  # what was left over is done
-            continue
-        waited = 0.0
         for event in events:
             yield event
             with reporting(settings):
                 redis.xack(stream, group, event.id)
-        position = events[-1].id if position != ">" else ">"
+        position.advance(events)
 
 
-def make_group(redis: Redis, settings: Settings, stream: str, group: str) -> None:
-    """Make the group if it is new; it begins with the oldest event that is kept."""
-    with reporting(settings):
-        try:
-            redis.xgroup_create(stream, group, id="0", mkstream=True)
-        except ResponseError as error:
-            if "BUSYGROUP" not in str(error):
-                raise
+def stream_of(settings: Settings) -> str:
+    """Name the stream."""
+    return f"{settings.key_prefix}events"
+
+
+@contextmanager
+def suppress_known_group() -> Iterator[None]:
+    """Let the making of a group pass that is there already; a new one begins with the oldest event that is kept."""
+    try:
+        yield
+    except ResponseError as error:
+        if "BUSYGROUP" not in str(error):
+            raise
 
 
 def parse_events(reply: Any) -> list[Event]:

@@ -115,7 +115,7 @@ class PoolVerbs(Core):
             consumer: which of its processes.
             timeout: seconds without an event after which the iteration ends; None goes on for ever.
         """
-        return read_events(self._redis, self._settings, group, consumer, timeout)
+        return read_events(self._redis, self.settings, group, consumer, timeout)
 
 
 def _pool(shape: ShapeLike, band: str, goal: Any) -> str:
