@@ -31,6 +31,7 @@ def test_a_first_line_of_one_number_is_a_header_only_if_so_many_rows_of_so_many_
     assert puzzle.parse_board("2\n1 2\n3 0") == [[1, 2], [3, 0]]
     assert puzzle.parse_board("3\n1\n2\n0") == [[3], [1], [2], [0]]
     assert puzzle.parse_board("1\n0") == [[1], [0]]
+    assert puzzle.parse_board("99999999999\n1 2") == [[99_999_999_999], [1, 2]]  # no list of that size is made
     assert puzzle.parse_board("3\n1 2 3\n4 5 0") == [[3], [1, 2, 3], [4, 5, 0]]
 
 

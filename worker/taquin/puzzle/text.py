@@ -141,6 +141,6 @@ def _cell(token: str) -> Cell:
 
 def _without_header(rows: list[list[Cell]]) -> list[list[Cell]]:
     match rows:
-        case [[int(size)], *rest] if size >= 2 and [len(row) for row in rest] == [size] * size:  # noqa: PLR2004
+        case [[int(size)], *rest] if len(rest) == size >= 2 and all(len(row) == size for row in rest):  # noqa: PLR2004
             return rest
     return rows
