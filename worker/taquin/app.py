@@ -6,17 +6,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery, signals
+from celery.worker import state
 
 from taquin import tasks
 from taquin.carrier import Carrier, carrier_config
 from taquin.connection import connect
 from taquin.guard import Guard, guarded_consumer
 from taquin.handover import Handover, handover_request, handover_step
-from taquin.health import heartbeat_step
+from taquin.health import Heartbeat, beating_consumer, heartbeat_step
 from taquin.jobs import Jobs
 from taquin.ledger import Ledger
 from taquin.logs import configure_logging
-from taquin.messages import INTERACTIVE, WORK
+from taquin.messages import INTERACTIVE, QUEUES, WORK
 from taquin.pools import Pools
 from taquin.sweeper import Sweeper, sweeper_step
 
@@ -44,7 +45,10 @@ def make_app(settings: Settings) -> Celery:
     sweeper = Sweeper(Ledger(connect(settings), settings), Carrier(settings), settings)
     app.steps["worker"].add(sweeper_step(sweeper))
     if settings.heartbeat_file is not None:
-        app.steps["consumer"].add(heartbeat_step(settings.heartbeat_file))
+        longest = max(settings.time_limit(queue) for queue in QUEUES)
+        heartbeat = Heartbeat(settings.heartbeat_file, longest, lambda: state.reserved_requests)
+        app.conf.worker_consumer = beating_consumer(app.conf.worker_consumer, heartbeat)
+        app.steps["consumer"].add(heartbeat_step(heartbeat))
     signals.setup_logging.connect(lambda **_: configure_logging(settings), weak=False, dispatch_uid="taquin")
     app.finalize()
     work: Any = app.tasks[WORK]

@@ -1,32 +1,103 @@
-"""Is this worker alive: a file that its consumer touches, and the reading of it."""
+"""Is this worker alive: a file that its consumer touches, and the reading of it.
+
+``python -m taquin.health`` is what a container asks every few seconds: it imports neither Celery nor the command line.
+``taquin health`` says the same at six times the price, and with ``--ready`` whether Redis answers as well.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
 
     from celery.bootsteps import StartStopStep
+    from celery.worker.consumer import Consumer
+    from kombu import Connection
 
+HEARTBEAT_FILE: Final = "TAQUIN_HEARTBEAT_FILE"
 BEAT_EVERY: Final = 2.0
 """Seconds between two touches."""
 STALE_AFTER: Final = 15.0
 """Seconds without a touch after which a worker counts as stuck."""
+PATIENCE: Final = 10.0
+"""Seconds that work may take beyond what it can take at most, before the pool counts as stuck."""
 
 
-def heartbeat_step(file: Path) -> type[StartStopStep]:
-    """Return the step that touches ``file`` from the event loop of the worker's consumer, and so only while it runs."""
-    from celery import bootsteps  # noqa: PLC0415  `taquin health` must cost next to nothing
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What can be said of the worker beside this process."""
+
+    healthy: bool
+    age: float | None
+    """Seconds since its last sign of life; None if it never gave one."""
+    reason: str
+
+
+def read_health(file: Path) -> Health:
+    """Read the sign of life that a worker leaves in a file."""
+    try:
+        age = max(0.0, time.time() - file.stat().st_mtime)
+    except FileNotFoundError:
+        return Health(healthy=False, age=None, reason=f"no worker has touched {file}")
+    return Health(age <= STALE_AFTER, age, f"the worker's last sign of life was {age:.0f} s ago")
+
+
+class Heartbeat:
+    """Touches a file from the thread that consumes, as long as work that is given to the pool comes to an end."""
+
+    def __init__(self, file: Path, longest: float, requests: Callable[[], Iterable[Any]]) -> None:
+        """Touch nothing yet.
+
+        Args:
+            file: what is touched.
+            longest: seconds that a piece of work may take at most.
+            requests: gives what the worker has in hand (``celery.worker.request.Request``).
+        """
+        self._file = file
+        self._longest = longest
+        self._requests = requests
+        self._seen: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+    def beat(self) -> None:
+        """Give a sign of life, unless the pool is stuck."""
+        if not self.stuck():
+            self._file.touch()
+
+    def stuck(self) -> bool:
+        """Whether the pool neither begins nor ends what it was given.
+
+        Work that a process has begun ends by its time limit. Work that none begins has to wait for such an end at
+        most, and for next to nothing where none is at work.
+        """
+        now = time.monotonic()
+        requests = list(self._requests())
+        begun = [request for request in requests if request.time_start]
+        waited = [now - self._seen.setdefault(request, now) for request in requests if not request.time_start]
+        late = any(time.time() - request.time_start > self._limit(request) + PATIENCE for request in begun)
+        return late or any(wait > (self._longest if begun else 0.0) + PATIENCE for wait in waited)
+
+    def _limit(self, request: Any) -> float:
+        return max((limit for limit in request.time_limits if limit), default=self._longest)
+
+
+def heartbeat_step(heartbeat: Heartbeat) -> type[StartStopStep]:
+    """Return the step by which the event loop of a worker gives signs of life, and so only while it runs."""
+    from celery import bootsteps  # noqa: PLC0415  the reading must cost next to nothing
 
     class HeartbeatStep(bootsteps.StartStopStep):
         requires = ("celery.worker.consumer.tasks:Tasks",)
         timer: Any = None
 
         def start(self, parent: Any) -> None:
-            file.touch()
-            self.timer = parent.timer.call_repeatedly(BEAT_EVERY, file.touch)
+            heartbeat.beat()
+            self.timer = parent.timer.call_repeatedly(BEAT_EVERY, heartbeat.beat)
 
         def stop(self, parent: Any) -> None:
             del parent
@@ -37,9 +108,38 @@ def heartbeat_step(file: Path) -> type[StartStopStep]:
     return HeartbeatStep
 
 
-def age(file: Path) -> float | None:
-    """Return the seconds since the worker last touched its file; None if it never did."""
-    try:
-        return max(0.0, time.time() - file.stat().st_mtime)
-    except FileNotFoundError:
-        return None
+def beating_consumer(consumer: type[Consumer], heartbeat: Heartbeat) -> type[Consumer]:
+    """Return the class of a consumer that gives signs of life also while it tries to reach Redis."""
+
+    class BeatingConsumer(consumer):  # type: ignore[misc, valid-type]
+        def ensure_connected(self, conn: Any) -> Connection:
+            ensure = conn.ensure_connection
+
+            def ensure_and_beat(*arguments: Any, callback: Callable[[], None], **fields: Any) -> Any:
+                def look() -> None:
+                    heartbeat.beat()
+                    callback()
+
+                # Celery sleeps in here, and calls back every second, until Redis answers.
+                return ensure(*arguments, callback=look, **fields)
+
+            conn.ensure_connection = ensure_and_beat
+            connected: Connection = super().ensure_connected(conn)
+            return connected
+
+    return BeatingConsumer
+
+
+def main() -> None:
+    """Say whether the worker beside this process is alive. Exit status: 0 it is, 1 it is not, 2 nothing is known."""
+    file = os.environ.get(HEARTBEAT_FILE)
+    if not file:
+        sys.stderr.write(f"taquin: {HEARTBEAT_FILE} must name the file that the worker touches\n")
+        sys.exit(2)
+    health = read_health(Path(file))
+    sys.stdout.write(f"{'healthy' if health.healthy else 'not healthy'}: {health.reason}\n")
+    sys.exit(not health.healthy)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path  # noqa: TC003  typer reads the annotation at run time
 from typing import Annotated
 
 import typer
 
-from taquin.errors import BadInput
+from taquin.errors import BadInput, TaquinError
 
 
 def worker(
@@ -39,17 +40,39 @@ def health(
     heartbeat_file: Annotated[
         Path | None, typer.Option(envvar="TAQUIN_HEARTBEAT_FILE", help="The file that the worker touches.")
     ] = None,
+    ready: Annotated[bool, typer.Option("--ready", help="Ask whether Redis answers as well.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say whether the worker beside this command is alive. Exit status: 0 it is, 1 it is not."""
+    """Say whether the worker beside this command is alive. Exit status: 0 it is, 1 it is not.
+
+    A worker that waits for Redis to come back is alive, but not ready.
+    """
     if heartbeat_file is None:
         raise BadInput("--heartbeat-file or TAQUIN_HEARTBEAT_FILE must name the file that the worker touches")
-    from taquin.health import STALE_AFTER, age  # noqa: PLC0415
+    from taquin.health import read_health  # noqa: PLC0415
 
-    seconds = age(heartbeat_file)
-    if seconds is None:
-        typer.echo(f"not healthy: no worker has touched {heartbeat_file}")
-        raise typer.Exit(1)
-    if seconds > STALE_AFTER:
-        typer.echo(f"not healthy: the worker's last sign of life was {seconds:.0f} s ago")
-        raise typer.Exit(1)
-    typer.echo(f"healthy: the worker's last sign of life was {seconds:.0f} s ago")
+    worker = read_health(heartbeat_file)
+    away = _why_away() if ready else ""
+    good = worker.healthy and not away
+    if as_json:
+        said = {"healthy": worker.healthy, "age": worker.age, "reason": worker.reason}
+        typer.echo(json.dumps(said | ({"ready": good, "redis": away or "answers"} if ready else {})))
+    elif worker.healthy and away:
+        typer.echo(f"not ready: {away}")
+    else:
+        typer.echo(f"{'healthy' if worker.healthy else 'not healthy'}: {worker.reason}")
+    raise typer.Exit(int(not good))
+
+
+def _why_away() -> str:
+    """Say why Redis cannot be used; an empty string if it can."""
+    from taquin.connection import connect, reporting  # noqa: PLC0415
+    from taquin.settings import Settings  # noqa: PLC0415
+
+    settings = Settings()
+    try:
+        with reporting(settings), connect(settings, retries=0) as redis:
+            redis.ping()
+    except TaquinError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,115 @@
+"""The heartbeat: what it takes for a pool that is stuck, and the reading of the file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from taquin import health
+from taquin.health import PATIENCE, STALE_AFTER, Heartbeat, read_health
+
+LONGEST = 60
+
+
+@dataclass(eq=False)
+class Work:
+    time_start: float | None = None
+    time_limits: tuple[float | None, float | None] = (5, 4)
+
+
+class Clock:
+    """Both clocks, set by hand."""
+
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(health, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def in_hand():
+    return []
+
+
+@pytest.fixture
+def heartbeat(tmp_path, in_hand):
+    return Heartbeat(tmp_path / "beat", LONGEST, lambda: in_hand)
+
+
+def test_an_idle_worker_gives_signs_of_life(heartbeat, tmp_path):
+    heartbeat.beat()
+    assert read_health(tmp_path / "beat").healthy
+
+
+def test_work_within_its_limit_is_no_fault(clock, heartbeat, in_hand):
+    in_hand.append(Work(time_start=clock.now, time_limits=(60, 48)))
+    clock.now += 60
+    assert not heartbeat.stuck()
+
+
+def test_work_that_its_limit_did_not_end_is_a_stuck_pool(clock, heartbeat, in_hand, tmp_path):
+    in_hand.append(Work(time_start=clock.now))
+    clock.now += 5 + PATIENCE + 1
+    heartbeat.beat()
+    assert not (tmp_path / "beat").exists()
+
+
+def test_work_that_nobody_begins_is_a_stuck_pool(clock, heartbeat, in_hand):
+    in_hand.append(Work())
+    assert not heartbeat.stuck()
+    clock.now += PATIENCE + 1
+    assert heartbeat.stuck()
+    in_hand.clear()
+    assert not heartbeat.stuck()
+
+
+def test_work_may_wait_for_work_that_was_begun(clock, heartbeat, in_hand):
+    in_hand.append(Work())
+    assert not heartbeat.stuck()
+    clock.now += PATIENCE + 1
+    in_hand.append(Work(time_start=clock.now))
+    assert not heartbeat.stuck()
+
+
+def test_a_file_that_nobody_touches_any_more(tmp_path):
+    file = tmp_path / "beat"
+    assert read_health(file).age is None
+    file.touch()
+    assert read_health(file).healthy
+    old = time.time() - STALE_AFTER - 1
+    os.utime(file, (old, old))
+    assert not read_health(file).healthy
+
+
+@pytest.mark.parametrize(("there", "status"), [(True, 0), (False, 1), (None, 2)])
+def test_asked_without_the_command_line(tmp_path, there, status):
+    """What a container asks every few seconds: neither Celery nor typer nor pydantic is loaded for it."""
+    file = tmp_path / "beat"
+    environment = dict(os.environ)
+    environment.pop("TAQUIN_HEARTBEAT_FILE", None)
+    if there is not None:
+        environment["TAQUIN_HEARTBEAT_FILE"] = str(file)
+    if there:
+        file.touch()
+    loaded = (
+        "import atexit, runpy, sys; atexit.register(lambda: print(*sys.modules)); "
+        "runpy.run_module('taquin.health', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", loaded], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert not {"celery", "typer", "pydantic", "redis", "numpy"} & set(done.stdout.split())
