@@ -7,7 +7,7 @@ Distances are those of the goal from the board as it stands: whether it can be s
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -99,10 +99,11 @@ def band_limits(shape: ShapeLike, goal: GoalLike = "blank-last") -> dict[str, in
 
     - ``easy``: up to a third of the mean;
     - ``medium``: up to two thirds of the mean;
-    - ``hard``: up to one standard deviation above the mean, as about five of six shuffled boards are;
-    - ``expert``: beyond, the hardest sixth.
+    - ``hard``: up to one standard deviation above the mean, as most shuffled boards are;
+    - ``expert``: beyond: 14 % of all 3x3 boards, 30 % of 4x4, 26 % of 5x5, 21 % of 10x10.
 
-    Mean and deviation are exact where the number of moves is known, and else those of the Manhattan distance.
+    Mean and deviation are those of the number of moves where it is known, and else of the Manhattan distance; both are
+    exact. ``docs/why/difficulty.md`` shows which part of all boards is in which band.
 
     Raises:
         BadInput: if the shape has more than 1,024 cells.
@@ -211,28 +212,48 @@ def _good(boards: ArrayLike, shape: ShapeLike, goal: GoalLike) -> tuple[Array, G
 def _distances(batch: Array, goal: Goal, *, conflicts: bool) -> NDArray[np.int32]:
     """Compute distances of good boards, (n, cells): (n,)."""
     rows, cols = goal.shape
-    places = _places(goal)
-    side = places.dtype
-    row, col = (index.astype(side)[:, np.newaxis] for index in np.divmod(np.arange(rows * cols), cols))
+    cells = np.arange(rows * cols)[:, np.newaxis]
+    row, col = _row_and_col(cells, goal.shape)
     conflicts = conflicts and goal.distinct and max(rows, cols) <= MAX_BYTE_SIDE
+    places = _places(goal)
     found = np.empty(len(batch), np.int32)
     for block in blocks(len(batch), goal.shape.cells):
         columns = np.ascontiguousarray(batch[block].T)
         is_tile = columns != 0
-        nearest: Array | None = None
-        for goal_row, goal_col in places:
-            at_row, at_col = goal_row.take(columns, mode="clip"), goal_col.take(columns, mode="clip")
-            steps = _unsigned(np.abs(at_row - row)) + _unsigned(np.abs(at_col - col))
+        nearest: Any = None
+        for place in places:
+            goal_row, goal_col = _row_and_col(place.take(columns, mode="clip"), goal.shape)
+            steps = _unsigned(np.abs(goal_row - row)) + _unsigned(np.abs(goal_col - col))
             nearest = steps if nearest is None else np.minimum(nearest, steps)
-        nearest = nearest * is_tile
+        nearest *= _ones(is_tile)
         total = nearest.sum(axis=0, dtype=np.uint16 if len(columns) <= 256 else np.int32)  # noqa: PLR2004
         if conflicts:
             grid = (rows, cols, -1)
-            in_row, in_col = (at_row == row) & is_tile, (at_col == col) & is_tile
-            total += _leavers(at_col.reshape(grid), in_row.reshape(grid))
-            total += _leavers(at_row.reshape(grid).swapaxes(0, 1), in_col.reshape(grid).swapaxes(0, 1))
+            in_row, in_col = (goal_row == row) & is_tile, (goal_col == col) & is_tile
+            total += _leavers(goal_col.reshape(grid), in_row.reshape(grid))
+            total += _leavers(goal_row.reshape(grid).swapaxes(0, 1), in_col.reshape(grid).swapaxes(0, 1))
         found[block] = total
     return found
+
+
+def _places(goal: Goal) -> Array:
+    """Tabulate the places of each label in the goal, (copies, labels): where it has fewer, the last is repeated."""
+    order = np.argsort(goal.board, kind="stable")
+    labels, first, copies = np.unique(goal.ordered, return_index=True, return_counts=True)
+    places = np.zeros(
+        (copies.max(), int(labels[-1]) + 1), np.min_scalar_type(max(goal.shape.cells - 1, goal.shape.cols))
+    )
+    for copy, place in enumerate(places):
+        place[labels] = order[first + np.minimum(copy, copies - 1)]
+    return places
+
+
+def _row_and_col(places: Array, shape: Shape) -> tuple[Array, Array]:
+    """Give the rows and columns of cells, in signed numbers that hold their differences."""
+    side = np.int8 if max(shape) <= MAX_BYTE_SIDE else np.int32
+    cols = places.dtype.type(shape.cols)
+    row = places // cols
+    return row.astype(side), (places - row * cols).astype(side)
 
 
 def _unsigned(steps: Array) -> Array:
@@ -240,15 +261,9 @@ def _unsigned(steps: Array) -> Array:
     return steps.view(np.uint8) if steps.dtype == np.int8 else steps
 
 
-def _places(goal: Goal) -> Array:
-    """Tabulate the rows and columns of the places of each label, (copies, 2, labels); fewer copies are repeated."""
-    side = np.int8 if max(goal.shape) <= MAX_BYTE_SIDE else np.int32
-    order = np.argsort(goal.board, kind="stable")
-    labels, first, copies = np.unique(goal.ordered, return_index=True, return_counts=True)
-    places = np.zeros((copies.max(), 2, int(labels[-1]) + 1), side)
-    for copy, place in enumerate(places):
-        place[:, labels] = np.divmod(order[first + np.minimum(copy, copies - 1)], goal.shape.cols)
-    return places
+def _ones(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Read flags as numbers; NumPy would convert them in every operation with numbers, which takes longer than it."""
+    return flags.view(np.uint8)
 
 
 def _leavers(places: Array, at_home: NDArray[np.bool_]) -> NDArray[np.uint16]:
@@ -258,15 +273,19 @@ def _leavers(places: Array, at_home: NDArray[np.bool_]) -> NDArray[np.uint16]:
         places: where along the line the tile in each cell belongs, (lines, length, boards).
         at_home: whether it belongs to this line at all, (lines, length, boards).
     """
-    lines, length, boards = places.shape
+    home = _ones(at_home).swapaxes(0, 1)
     # The longest increasing subsequence that ends in each cell, 0 where the tile belongs elsewhere.
-    longest = np.empty((length, lines, boards), np.uint8)
-    for cell in range(length):
-        best = np.zeros((lines, boards), np.uint8)
+    longest: list[Array] = []
+    for cell, here in enumerate(home):
+        best = np.zeros(here.shape, np.uint8)
         for before in range(cell):
-            np.maximum(best, longest[before] * (places[:, before] < places[:, cell]), out=best)
-        longest[cell] = (best + 1) * at_home[:, cell]
-    leave = at_home.sum(axis=1, dtype=np.uint8) - longest.max(axis=0)
+            chain = _ones(places[:, before] < places[:, cell])
+            chain *= longest[before]
+            np.maximum(best, chain, out=best)
+        best += np.uint8(1)
+        best *= here
+        longest.append(best)
+    leave = home.sum(axis=0, dtype=np.uint8) - np.maximum.reduce(longest)
     moves_away: NDArray[np.uint16] = leave.sum(axis=0, dtype=np.uint16)
     moves_away *= 2
     return moves_away

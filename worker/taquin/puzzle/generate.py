@@ -181,7 +181,7 @@ class _Stream:
         count, candidates = digits.shape
         bits = 16 if bounds.max() <= MAX_SHORT_BOUND else 32
         narrow, wide = (np.uint16, np.uint32) if bits == 16 else (np.uint32, np.uint64)  # noqa: PLR2004
-        bound = bounds[:, np.newaxis].astype(wide)
+        bound: Array = bounds[:, np.newaxis].astype(wide)
         # A fraction of 2**bits times the bound: its whole part is the digit. Each digit has equally many fractions but
         # for 2**bits % bound of them, so as many are rejected: those that leave the least.
         few = (2**bits % bounds)[:, np.newaxis].astype(narrow)
@@ -191,7 +191,7 @@ class _Stream:
             some = slice(start, min(start + step, candidates))
             words = self._words.random_raw((some.stop - start, -(-count * bits // 64)))
             fractions = words.astype("<u8", copy=False).view(f"<u{bits // 8}")[:, :count]
-            fraction = np.ascontiguousarray(fractions.T, narrow)
+            fraction: Array = np.ascontiguousarray(fractions.T, narrow)
             unbiased[some] = (fraction * bound.astype(narrow) >= few).all(axis=0)
             np.right_shift(fraction * bound, wide(bits), out=digits[:, some], casting="unsafe")
         return unbiased
