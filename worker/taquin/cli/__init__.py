@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from taquin.cli import boards, demo, operate
-from taquin.errors import BadInput, TaquinError
+from taquin.cli import boards, bulk, demo, operate, ready
+from taquin.errors import BadInput, Conflict, TaquinError, Unknown
 from taquin.version import __version__
 
 # NumPy's linear algebra is not used; without this it would start a thread a core in every process.
@@ -29,6 +29,15 @@ app.command()(demo.demo)
 app.command()(boards.check)
 app.command()(boards.repair)
 app.command()(boards.send)
+app.command()(bulk.submit)
+# A negative count is a count that is wrong, not an unknown option.
+app.command(context_settings={"ignore_unknown_options": True})(bulk.generate)
+app.command()(bulk.jobs)
+app.command()(bulk.job)
+app.command()(bulk.results)
+app.command()(ready.claim)
+app.command()(ready.pools)
+app.command()(ready.events)
 app.command()(operate.worker)
 app.command()(operate.health)
 
@@ -54,4 +63,4 @@ def main() -> None:
         app()
     except TaquinError as error:
         typer.echo(f"taquin: {error}", err=True)
-        sys.exit(2 if isinstance(error, BadInput) else 1)
+        sys.exit(2 if isinstance(error, (BadInput, Conflict, Unknown)) else 1)

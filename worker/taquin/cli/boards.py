@@ -46,7 +46,7 @@ def check(files: Files = None, goal: Goal = "blank-last", as_json: AsJson = Fals
 
     Exit status: 0 all are solvable, 1 some are unsolvable or invalid, 2 wrong usage.
     """
-    _answer_here("validate", read_entries(files or ["-"], {"goal": _goal(goal)}), as_json, max_cells)
+    _answer_here("validate", read_entries(files or ["-"], {"goal": read_goal(goal)}), as_json, max_cells)
 
 
 def repair(
@@ -61,7 +61,7 @@ def repair(
 
     Exit status: 0 all are solvable now, 1 some are invalid or cannot be mended, 2 wrong usage.
     """
-    defaults = {"goal": _goal(goal), "swap": _swap(swap), "pinned": _tiles(pinned, "--pinned")}
+    defaults = {"goal": read_goal(goal), "swap": read_swap(swap), "pinned": read_tiles(pinned, "--pinned")}
     _answer_here("repair", read_entries(files or ["-"], defaults), as_json, max_cells)
 
 
@@ -80,7 +80,7 @@ def send(
 
     def answers(client: Client) -> Iterator[tuple[Entry, Answer]]:
         waiting: deque[tuple[Entry, Handle]] = deque()
-        for entry in read_entries(files or ["-"], {"goal": _goal(goal)}):
+        for entry in read_entries(files or ["-"], {"goal": read_goal(goal)}):
             waiting.append((entry, client.send(kind, entry.request)))
             if len(waiting) >= IN_FLIGHT:
                 first, handle = waiting.popleft()
@@ -130,7 +130,8 @@ def _draw(answers: Iterable[tuple[Entry, Answer]], counts: Counter[str]) -> None
         console.print(", ".join(f"{count:,} {status}" for status, count in counts.items()))
 
 
-def _goal(text: str) -> Any:
+def read_goal(text: str) -> Any:
+    """Read --goal: a name, or a board as JSON or text."""
     if text in {"blank-last", "blank-first", "snail", "snake"}:
         return text
     if text.lstrip().startswith("["):
@@ -145,11 +146,13 @@ def _goal(text: str) -> Any:
     return parse_board(text)
 
 
-def _swap(text: str) -> str | list[int]:
-    return text if text in {"last", "gentle", "random"} else _tiles(text, "--swap")
+def read_swap(text: str) -> str | list[int]:
+    """Read --swap: a rule's name, or two tiles."""
+    return text if text in {"last", "gentle", "random"} else read_tiles(text, "--swap")
 
 
-def _tiles(text: str, option: str) -> list[int]:
+def read_tiles(text: str, option: str) -> list[int]:
+    """Read a list of tiles."""
     try:
         return [int(tile) for tile in text.replace(",", " ").split()]
     except ValueError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +22,8 @@ DRAWN_MOST: Final = 64
 SHOWN: Final = 6
 """Items of a list, or characters of a cell, that are shown of what is no board."""
 HUGE: Final = 10**9
+WIDEST: Final = 1_000
+"""Characters of the widest table."""
 STYLES: Final = {"solvable": "green", "repaired": "cyan", "unsolvable": "red", "invalid": "yellow"}
 
 
@@ -32,6 +35,38 @@ def out() -> Console:
 def err() -> Console:
     """Return the console of progress and notes: standard error."""
     return Console(stderr=True, highlight=False)
+
+
+def boards_bar(console: Console) -> Progress:
+    """Return a progress bar of boards, with rate and time left; it shows on a terminal only."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        _Boards(),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        console=console,
+        disable=not console.is_terminal,
+        # Else what is written to standard output would come out at the console.
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
+def show_table(table: Table) -> None:
+    """Print a table with a line a row on standard output, however narrow the terminal is."""
+    console = out()
+    width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
+    console.print(table, width=width, crop=False, soft_wrap=True)
+
+
+class _Boards(ProgressColumn):
+    """How many boards, of how many, and how many a second."""
+
+    def render(self, task: Task) -> Text:
+        """Draw it."""
+        of = f"/{task.total:,.0f}" if task.total else ""
+        rate = task.finished_speed or task.speed
+        return Text(f"{task.completed:,.0f}{of}" + (f" · {rate:,.0f}/s" if rate else ""))
 
 
 def grid(board: Any, marked: Collection[tuple[int, int]] = ()) -> RenderableType:

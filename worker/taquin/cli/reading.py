@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,9 +48,61 @@ def read_entries(paths: Iterable[str], defaults: dict[str, Any]) -> Iterator[Ent
                     count += 1
                     yield entry
             except UnicodeDecodeError as error:
-                raise BadInput(f"{name} is no text: {error.reason} at byte {error.start}; UTF-8 is expected") from None
+                raise _no_text(name, error) from None
         if count == 0:
             raise BadInput(f"{name} holds no board")
+
+
+class Source:
+    """The boards of one file, for a job: read lazily, whatever is no board left to be answered ``invalid``."""
+
+    def __init__(self, path: str) -> None:
+        """Open nothing yet; ``-`` is standard input."""
+        self._path = path
+        self._file: TextIO | None = None
+        self.read = 0
+        """How many boards were read so far."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the boards, as ``Client.submit`` takes them.
+
+        Raises:
+            BadInput: the file cannot be read, is no text, or holds no board.
+        """
+        with _opened(self._path) as (name, self._file):
+            try:
+                for board in _boards(name, self._file):
+                    self.read += 1
+                    yield board
+            except UnicodeDecodeError as error:
+                raise _no_text(name, error) from None
+            if not self.read:
+                raise BadInput(f"{name} holds no board")
+
+    def estimate(self) -> float | None:
+        """Estimate how many boards the file holds, from how many its part held that was read so far."""
+        try:
+            position = os.lseek(self._file.fileno(), 0, os.SEEK_CUR) if self._file else 0
+            return self.read * os.fstat(self._file.fileno()).st_size / position if self._file and position else None
+        except (OSError, ValueError):  # a pipe, or no file at all
+            return None
+
+
+def _boards(name: str, file: TextIO) -> Iterator[Any]:
+    from taquin.client.packing import json_value  # noqa: PLC0415  NumPy, which `taquin --help` does without
+
+    lines = _lines(name, file)
+    for number, line in lines:
+        if line.strip():
+            rest = _chain((number, line), lines)
+            if line.lstrip()[0] in "[{":
+                yield from (json_value(line) for _, line in rest if line.strip())
+            else:
+                yield from (board for _, board in parse_boards(rest))
+
+
+def _no_text(name: str, error: UnicodeDecodeError) -> BadInput:
+    return BadInput(f"{name} is no text: {error.reason} at byte {error.start}; UTF-8 is expected")
 
 
 @contextmanager

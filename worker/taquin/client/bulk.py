@@ -132,15 +132,12 @@ class JobVerbs(Core):
             Conflict: the key stands for another request.
             TimedOut: too much is on its way, for longer than ``timeout``.
         """
-        from taquin.client.packing import Packed, chunk_size  # noqa: PLC0415  NumPy
+        from taquin.client.packing import Packed  # noqa: PLC0415  NumPy
 
         known = shape_of(shape)
         goal = known_goal(goal, known)
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_BOARDS:
-            raise BadInput(f"count is a whole number from 1 to {MOST_BOARDS:,}, not {count!r}")
+        sizes = generate_sizes(known, count, chunk, to_pool=to_pool)
         asked = generate_request(known, goal, method=method, steps=steps, band=band, seed=seed, pool=to_pool, key=key)
-        size = _positive(chunk, "chunk") or (POOL_CHUNK if to_pool else chunk_size(known.cells))
-        sizes = (min(size, count - start) for start in range(0, count, size))
         return self._feed(asked, (Packed(n, b"", b"") for n in sizes), key, in_flight, wait=True, timeout=timeout)
 
     def job(self, id: str) -> Job:
@@ -260,6 +257,16 @@ def generate_request(
     else:
         shuffle(shape, 1, seed=0, goal=goal)
     return asked
+
+
+def generate_sizes(shape: Shape, count: int, chunk: int | None, *, to_pool: bool) -> Iterator[int]:
+    """Iterate over the boards in each chunk of a job that generates; raises BadInput if there is no such count."""
+    from taquin.client.packing import chunk_size  # noqa: PLC0415  NumPy
+
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_BOARDS:
+        raise BadInput(f"count is a whole number from 1 to {MOST_BOARDS:,}, not {count!r}")
+    size = _positive(chunk, "chunk") or (POOL_CHUNK if to_pool else chunk_size(shape.cells))
+    return (min(size, count - start) for start in range(0, count, size))
 
 
 def _job_request(*, shape: Shape, goal: Any, **fields: Any) -> JobRequest:

@@ -84,6 +84,19 @@ def read_events(redis: Redis, settings: Settings, group: str, consumer: str, tim
         position.advance(events)
 
 
+def look_at_events(redis: Redis, settings: Settings, timeout: float | None) -> Iterator[Event]:
+    """Iterate over all events that are kept, the oldest first, then over new ones; nothing is acknowledged."""
+    at, waited = "0", 0.0
+    while timeout is None or waited < timeout:
+        block = BLOCK if timeout is None else min(BLOCK, timeout - waited)
+        with reporting(settings):
+            events = parse_events(
+                redis.xread({stream_of(settings): at}, count=BATCH, block=max(1, round(1000 * block)))
+            )
+        yield from events
+        at, waited = (events[-1].id, 0.0) if events else (at, waited + block)
+
+
 def stream_of(settings: Settings) -> str:
     """Name the stream."""
     return f"{settings.key_prefix}events"

@@ -100,8 +100,7 @@ def infer_shape(source: Any) -> tuple[Shape, Any]:
 
 def _first_shape(items: Iterator[Any]) -> Shape:
     for item in islice(items, LOOKED_AT):
-        board = item["board"] if isinstance(item, dict) and "board" in item else item
-        board = parse_board(board) if isinstance(board, str) else plain(board)
+        board = _as_rows(item["board"] if isinstance(item, dict) and "board" in item else item)
         if isinstance(board, list) and board and all(isinstance(row, list) and row for row in board):
             return parse_shape((len(board), len(board[0])))
     raise BadInput("the shape of the boards does not show in the first of them: pass shape=(rows, cols)")
@@ -155,12 +154,11 @@ class _Packer:
 
     def _row(self, item: Any) -> NDArray[Any] | tuple[str, ...]:
         """Return the board's cells, or the names of what is wrong with what is no board of the shape."""
-        if isinstance(item, _BadLine):
-            return ("not_a_board",)
         if isinstance(item, dict) and item.keys() != {"board"}:
             return ("bad_request",)  # a goal or a swap of its own would otherwise be passed over in silence
-        board = item["board"] if isinstance(item, dict) else item
-        board = parse_board(board) if isinstance(board, str) else plain(board)
+        board = _as_rows(item["board"] if isinstance(item, dict) else item)
+        if isinstance(board, BadLine):
+            return ("not_a_board",)
         if isinstance(board, list) and len(board) == self.shape.cells and not any(isinstance(c, list) for c in board):
             cols = self.shape.cols
             board = [board[start : start + cols] for start in range(0, len(board), cols)]
@@ -201,8 +199,16 @@ class _Packer:
         return {(n, self.shape.cells), (n, *self.shape)}
 
 
-class _BadLine:
-    """A line of a file that is not JSON."""
+class BadLine:
+    """A line of a file that is not JSON, or a text that holds no board."""
+
+
+def json_value(line: str) -> Any:
+    """Read a line of JSON; what is none is a ``BadLine``, which keeps its place among the boards."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return BadLine()
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -214,18 +220,19 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 if len(line) == LINE_MOST and not line.endswith("\n"):
                     raise BadInput(f"{path}:{number} is longer than {LINE_MOST:,} characters: no board is")
                 if line.strip():
-                    yield _value(line)
+                    yield json_value(line)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is no text: {error.reason} at byte {error.start}; UTF-8 is expected") from None
 
 
-def _value(line: str) -> Any:
+def _as_rows(board: Any) -> Any:
+    """Read a board that is text, make lists of arrays, and leave anything else as it is."""
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return _BadLine()
+        return parse_board(board) if isinstance(board, str) else plain(board)
+    except BadInput:
+        return BadLine()
 
 
 def _is_rows(board: Any, shape: Shape) -> bool:

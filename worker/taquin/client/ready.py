@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from taquin.client.bulk import generate_request
 from taquin.client.core import Core
-from taquin.client.events import read_events
+from taquin.client.events import look_at_events, read_events
 from taquin.client.requests import Board, ShapeLike, known_goal, shape_of
 from taquin.errors import BadInput
 from taquin.messages import pool_name
@@ -116,6 +116,14 @@ class PoolVerbs(Core):
             timeout: seconds without an event after which the iteration ends; None goes on for ever.
         """
         return read_events(self._redis, self.settings, group, consumer, timeout)
+
+    def look(self, *, timeout: float | None = None) -> Iterator[Event]:
+        """Iterate over the same events without a group, from the oldest that is kept: nothing is acknowledged.
+
+        Args:
+            timeout: see ``events``.
+        """
+        return look_at_events(self._redis, self.settings, timeout)
 
 
 def _pool(shape: ShapeLike, band: str, goal: Any) -> str:
