@@ -140,7 +140,7 @@ class Jobs:
 
         Raises:
             Unknown: no such job.
-            Conflict: it is complete, or cancelled already.
+            Conflict: it is complete.
         """
         result = self._call("cancel", job)
         if result == b"gone":

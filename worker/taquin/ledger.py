@@ -219,6 +219,8 @@ class Ledger:
         reply = self._call("retry", id)
         if reply == b"cut":
             raise Conflict(f"only the first {MESSAGE_MOST:,} bytes of {id} were kept: drop it, it cannot be sent again")
+        if reply == b"expired":
+            raise Unknown(f"the job of {id} was cancelled or has expired: drop the dead letter")
         if reply != b"retried":
             raise Unknown(f"there is no dead letter {id}")
 

@@ -163,7 +163,7 @@ class Job:
         """Drop what is not done yet; what is done stays readable until it expires.
 
         Raises:
-            Conflict: it is complete, or was cancelled before.
+            Conflict: it is complete.
             Unknown: the job has expired.
         """
         self._jobs.cancel(self.id)
