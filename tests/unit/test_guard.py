@@ -25,7 +25,7 @@ from structlog.testing import capture_logs
 
 from taquin.app import make_app
 from taquin.connection import connect
-from taquin.guard import MESSAGE_LIMIT, Guard, GuardedConsumer, _unless_torn_down, fault_of, guarded_consumer
+from taquin.guard import MESSAGE_LIMIT, Guard, GuardedConsumer, GuardedQoS, fault_of, guarded_consumer
 from taquin.ledger import Ledger
 from taquin.settings import Settings
 
@@ -197,7 +197,7 @@ def test_kombu_checks_nothing_before_it_delivers():
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [
-        ("connect", ["self"]),
+        ("connection_for_read", ["self", "heartbeat"]),
         ("create_task_handler", ["self", "promise"]),
         ("on_unknown_message", ["self", "body", "message"]),
         ("on_unknown_task", ["self", "body", "message", "exc"]),
@@ -328,9 +328,51 @@ def test_a_broken_connection_is_not_the_messages_fault(consumer, monkeypatch):
     assert list(consumer.ledger.dead()) == []
 
 
-def test_a_channel_whose_transport_is_gone_can_be_closed():
-    def restore():
-        raise AttributeError("'NoneType' object has no attribute 'hostname'")
+@pytest.fixture
+def qos():
+    """The account of a channel whose connection is broken."""
 
-    assert _unless_torn_down(restore)() is None
-    assert _unless_torn_down(lambda: "restored")() == "restored"
+    class Broken:
+        unacked_key, unacked_index_key, unacked_mutex_key, unacked_mutex_expire = "u", "i", "m", 30
+        do_restore = False
+        broken: Exception = RedisConnectionError("gone")
+
+        def conn_or_acquire(self, _=None):
+            raise self.broken
+
+    made = GuardedQoS(Broken(), prefetch_count=1)
+    made._delivered["tag"] = "a message"
+    return made
+
+
+def test_kombu_lets_a_worker_starve_after_an_acknowledgement_that_failed(qos):
+    """If it does not any more, `GuardedQoS.ack` may go."""
+    with pytest.raises(RedisConnectionError):
+        transport.QoS.ack(qos, "tag")
+    assert not qos.can_consume()
+
+
+@pytest.mark.parametrize(("verb", "arguments"), [("ack", ()), ("reject", ()), ("reject", (True,))])
+def test_a_worker_goes_on_after_an_acknowledgement_that_failed(qos, verb, arguments):
+    assert not qos.can_consume()
+    with pytest.raises(RedisConnectionError):
+        getattr(qos, verb)("tag", *arguments)
+    assert qos.can_consume()
+
+
+def test_a_channel_whose_transport_is_gone_can_be_closed(qos):
+    qos.channel.broken = AttributeError("'NoneType' object has no attribute 'hostname'")
+    qos.restore_unacked()
+    qos.channel.broken = RedisConnectionError("gone")
+    with pytest.raises(RedisConnectionError):
+        qos.restore_unacked()
+
+
+def test_the_account_is_made_only_after_the_guard_has_named_its_class():
+    source = inspect.getsource(transport.virtual.Channel.qos.fget)
+    assert "self.QoS(self)" in source
+    assert "if self._qos is None" in source
+    connected = inspect.getsource(Consumer.connect)
+    assert connected.index("self.connection_for_read(") < connected.index("register_with_event_loop")
+    for method, parameters in {"ack": ["self", "delivery_tag"], "reject": ["self", "delivery_tag", "requeue"]}.items():
+        assert list(inspect.signature(getattr(transport.QoS, method)).parameters) == parameters

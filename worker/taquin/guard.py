@@ -6,7 +6,7 @@ one that it refuses (celery issues 7975 and 4308). Two hooks close that, on the 
 - ``Guard.check`` reads what redis-py hands to kombu, as the callback of BRPOP's replies. A bad message becomes
   ``None``, which is how an empty queue looks; so it never comes near Celery's code.
 - ``GuardedConsumer`` makes the consumer's own refusals (an unknown task, a body that cannot be decoded) dead
-  letters, and holds whatever its task handler raises.
+  letters, and holds whatever its task handler raises. ``GuardedQoS`` outlives a broken connection.
 
 ``tests/unit/test_guard.py`` pins every name of Celery, kombu and redis-py that is used here.
 """
@@ -14,12 +14,14 @@ one that it refuses (celery issues 7975 and 4308). Two hooks close that, on the 
 from __future__ import annotations
 
 import base64
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 import structlog
 from celery import states
 from celery.exceptions import NotRegistered
 from celery.worker.consumer import Consumer
+from kombu.transport.redis import QoS
 from kombu.utils.json import dumps, loads
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -27,7 +29,7 @@ from taquin.errors import TaquinError
 from taquin.messages import WORK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kombu import Connection
 
@@ -173,6 +175,42 @@ class Guard:
             log.warning("message.refused", id=id, queue=queue, cause=cause, size=len(message))
 
 
+class GuardedQoS(QoS):
+    """kombu's account of unacknowledged messages, without two ways to break over a broken connection."""
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge; where that fails, another worker may have the message, but this one is free again.
+
+        kombu counts the message on as being worked on: once that has happened to as many as may be prefetched, the
+        worker takes nothing any more, and nobody notices.
+        """
+        with self._freeing(delivery_tag):
+            super().ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        """Reject; the same holds."""
+        with self._freeing(delivery_tag):
+            super().reject(delivery_tag, requeue)
+
+    def restore_unacked(self, client: Any = None) -> None:
+        """Put messages back, unless the transport is torn down already, as after a restart of Redis (kombu issue 582).
+
+        They stay unacknowledged in Redis then, where other workers find them in time, and in the ledger.
+        """
+        try:
+            super().restore_unacked(client)
+        except AttributeError as error:
+            log.warning("messages.not_restored", error=str(error))
+
+    @contextmanager
+    def _freeing(self, delivery_tag: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            super(QoS, self).ack(delivery_tag)
+            raise
+
+
 class GuardedConsumer(Consumer):
     """Celery's consumer, which no message can end."""
 
@@ -180,12 +218,12 @@ class GuardedConsumer(Consumer):
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
 
-    def connect(self) -> Connection:
-        """Connect, and look at every message before kombu does."""
-        connection: Connection = super().connect()
+    def connection_for_read(self, heartbeat: float | None = None) -> Connection:
+        """Connect, with a look at every message before kombu has it."""
+        connection: Connection = super().connection_for_read(heartbeat=heartbeat)
         channel: Any = connection.default_channel
+        channel.QoS = GuardedQoS
         channel.client.set_response_callback("BRPOP", self.guard.check)
-        channel.qos.restore_unacked = _unless_torn_down(channel.qos.restore_unacked)
         return connection
 
     def create_task_handler(self, *arguments: Any, **fields: Any) -> Callable[[Any], Any]:
@@ -234,21 +272,6 @@ class GuardedConsumer(Consumer):
 def guarded_consumer(guard: Guard) -> type[Consumer]:
     """Return the consumer class of a worker that this guard keeps."""
     return type("GuardedConsumer", (GuardedConsumer,), {"guard": guard})
-
-
-def _unless_torn_down(restore: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a channel be closed whose transport is gone already, as after a restart of Redis (like kombu issue 582).
-
-    What it would have restored stays unacknowledged in Redis, is restored by another worker, and is in the ledger.
-    """
-
-    def restore_unacked(*arguments: Any, **fields: Any) -> Any:
-        try:
-            return restore(*arguments, **fields)
-        except AttributeError as error:
-            log.warning("messages.not_restored", error=str(error))
-
-    return restore_unacked
 
 
 def _first_of(error: ValidationError) -> str:
