@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from taquin import Settings
     from tests.chaos.history import History, Outcome
 
-IN_FLIGHT = 200
+IN_FLIGHT = 50
 """Units that are on the way at the same time at most, so that a probe stands in no long line."""
 RETRIES = 200
 """How often a client asks again, with the same id, when it was told neither yes nor no; some never do."""

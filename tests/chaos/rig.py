@@ -13,11 +13,12 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from redis import Redis
 from redis.exceptions import RedisError
 
-from taquin import Client, Settings
+from taquin import Busy, Client, Settings, Unavailable
 from taquin.embedded import SERVERS
 from tests.chaos.proxy import Proxy
 
@@ -175,14 +176,15 @@ class Rig:
         self.server.redis.close()
 
     def probe(self, patience: float = 60.0) -> float:
-        """Ask for one board, again and again, until there is an answer; return the seconds that this took."""
+        """Ask for one board as an app would, which asks again when it is refused; return the seconds to its answer."""
         if self._probe is None:
             self._probe = Client(settings=self.settings)
-        before = time.monotonic()
-        while time.monotonic() - before < patience:
-            with contextlib.suppress(Exception):
-                if self._probe.validate(PROBE, timeout=1.0).status == "solvable":
-                    return time.monotonic() - before
+        id, before = uuid4().hex, time.monotonic()
+        while (passed := time.monotonic() - before) < patience:
+            with contextlib.suppress(Unavailable, Busy):
+                self._probe.send("validate", {"board": PROBE}, id=id)
+                self._probe.answer(id, timeout=patience - passed)
+                return time.monotonic() - before
             time.sleep(0.05)
         return float("inf")
 
