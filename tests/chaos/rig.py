@@ -94,7 +94,7 @@ class Workers:
         self.processes = [self._spawn() for _ in range(self._count)]
         if wait:
             beats = [self._folder / f"beat-{number}" for number in range(1, self._count + 1)]
-            until(lambda: all(beat.exists() for beat in beats), "the workers to start")
+            until(lambda: all(beat.exists() for beat in beats), "the workers to start", patience=90.0)
         self._supervisor.start()
 
     def stop(self) -> list[float]:
