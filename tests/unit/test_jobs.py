@@ -407,7 +407,7 @@ def test_a_backlog_of_10_000_chunks_is_not_multiplied(jobs, ledger, redis, redis
     script = redis.register_script(SCRIPT)
     with redis.pipeline(transaction=False) as at_once:
         for k in range(count):
-            script(client=at_once, **call_of(settings, "add", ("j", k, 1, b"x", "", "", 60_000, count + 1)))
+            script(*call_of(settings, "add", ("j", k, 1, b"x", "", "", 60_000, count + 1)), client=at_once)
         assert set(at_once.execute()) == {b"new"}
     redis.lpush("bulk", *range(count))
     everything_is_due(redis)
