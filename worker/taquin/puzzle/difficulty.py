@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 BAND_CELLS: Final = 1024
 """The most cells of a board that has a band."""
 
-# Up to this side, rows and columns and their differences fit into a signed byte.
+# Up to this side, the differences of rows and of columns fit into a signed byte.
 MAX_BYTE_SIDE: Final = 128
+# Conflicts are counted in lines whose cells are no more than the bits of a number.
+MAX_CONFLICT_SIDE: Final = 64
 
 
 def manhattan(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") -> NDArray[np.int32]:
@@ -39,7 +41,8 @@ def manhattan(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last"
         BadBoard: if a board has problems; ``index`` and ``problems`` tell of the first one.
         BadShape, BadGoal, BadInput: as ``check`` does.
     """
-    return _distances(*_good(boards, shape, goal), conflicts=False)
+    batch, target, _ = _good(boards, shape, goal)
+    return _distances(batch, target, conflicts=False)
 
 
 def linear_conflict(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") -> NDArray[np.int32]:
@@ -48,12 +51,13 @@ def linear_conflict(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank
     In each row and column these are the tiles that belong to it, less the longest increasing subsequence of their
     places (O. Hansson, A. Mayer, M. Yung, "Criticizing solutions to relaxed models yields powerful admissible
     heuristics", Information Sciences 63, 1992). It never exceeds the number of moves. For goals with equal tiles, and
-    on lines of more than 128 cells, it is the Manhattan distance.
+    on boards of more than 64 rows or columns, it is the Manhattan distance.
 
     Raises:
         BadBoard, BadShape, BadGoal, BadInput: as ``manhattan`` does.
     """
-    return _distances(*_good(boards, shape, goal), conflicts=True)
+    batch, target, _ = _good(boards, shape, goal)
+    return _distances(batch, target, conflicts=True)
 
 
 def moves(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") -> NDArray[np.int8]:
@@ -71,7 +75,8 @@ def moves(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") ->
             f"The exact number of moves is known for boards of up to {MOVES_CELLS} cells; {size} has {size.cells}."
             " Use linear_conflict, which never exceeds it."
         )
-    return look_up(*_good(boards, size, goal))
+    batch, target, _ = _good(boards, size, goal)
+    return look_up(batch, target)
 
 
 def band(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") -> NDArray[np.uint8]:
@@ -82,9 +87,8 @@ def band(boards: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") -> 
         BadBoard: if a board has problems or cannot be solved; ``index`` tells of the first one.
         BadShape, BadGoal: as ``manhattan`` does.
     """
-    batch, target = _good(boards, shape, goal)
+    batch, target, solvable = _good(boards, shape, goal)
     limits = limits_of(target)
-    solvable = check_batch(batch, target).solvable
     if not solvable.all():
         index = int(np.flatnonzero(~solvable)[0])
         raise BadBoard(f"Board {index} of the batch (counted from 0) cannot be solved and has no band.", index=index)
@@ -201,35 +205,38 @@ def _shuffled_manhattan(goal: Goal) -> tuple[float, float]:
     return float(cost.mean() * len(cost)), float(np.sqrt((spread**2).sum() / (len(cost) - 1)))
 
 
-def _good(boards: ArrayLike, shape: ShapeLike, goal: GoalLike) -> tuple[Array, Goal]:
-    """Put the arguments in order; raises BadBoard and its like."""
+def _good(boards: ArrayLike, shape: ShapeLike, goal: GoalLike) -> tuple[Array, Goal, NDArray[np.bool_]]:
+    """Put the arguments in order, and tell which boards can be solved; raises BadBoard and its like."""
     target = resolve(goal, parse_shape(shape))
     batch = as_batch(boards, target.shape)
-    refuse_bad(check_batch(batch, target))
-    return batch, target
+    checked = check_batch(batch, target)
+    refuse_bad(checked)
+    return batch, target, checked.solvable
 
 
 def _distances(batch: Array, goal: Goal, *, conflicts: bool) -> NDArray[np.int32]:
     """Compute distances of good boards, (n, cells): (n,)."""
     rows, cols = goal.shape
-    cells = np.arange(rows * cols)[:, np.newaxis]
-    row, col = _row_and_col(cells, goal.shape)
-    conflicts = conflicts and goal.distinct and max(rows, cols) <= MAX_BYTE_SIDE
     places = _places(goal)
+    row, col = _row_and_col(np.arange(rows * cols, dtype=places.dtype)[:, np.newaxis], cols)
+    conflicts = conflicts and goal.distinct and max(rows, cols) <= MAX_CONFLICT_SIDE
     found = np.empty(len(batch), np.int32)
     for block in blocks(len(batch), goal.shape.cells):
         columns = np.ascontiguousarray(batch[block].T)
         is_tile = columns != 0
         nearest: Any = None
         for place in places:
-            goal_row, goal_col = _row_and_col(place.take(columns, mode="clip"), goal.shape)
-            steps = _unsigned(np.abs(goal_row - row)) + _unsigned(np.abs(goal_col - col))
+            goal_row, goal_col = _row_and_col(place.take(columns, mode="clip"), cols)
+            steps = _apart(goal_row, row)
+            steps += _apart(goal_col, col)
             nearest = steps if nearest is None else np.minimum(nearest, steps)
         nearest *= _ones(is_tile)
-        total = nearest.sum(axis=0, dtype=np.uint16 if len(columns) <= 256 else np.int32)  # noqa: PLR2004
+        total = nearest.sum(axis=0, dtype=np.uint16 if nearest.itemsize == 1 else np.int32)
         if conflicts:
             grid = (rows, cols, -1)
-            in_row, in_col = (goal_row == row) & is_tile, (goal_col == col) & is_tile
+            in_row, in_col = goal_row == row, goal_col == col
+            in_row &= is_tile
+            in_col &= is_tile
             total += _leavers(goal_col.reshape(grid), in_row.reshape(grid))
             total += _leavers(goal_row.reshape(grid).swapaxes(0, 1), in_col.reshape(grid).swapaxes(0, 1))
         found[block] = total
@@ -240,25 +247,25 @@ def _places(goal: Goal) -> Array:
     """Tabulate the places of each label in the goal, (copies, labels): where it has fewer, the last is repeated."""
     order = np.argsort(goal.board, kind="stable")
     labels, first, copies = np.unique(goal.ordered, return_index=True, return_counts=True)
-    places = np.zeros(
-        (copies.max(), int(labels[-1]) + 1), np.min_scalar_type(max(goal.shape.cells - 1, goal.shape.cols))
-    )
+    narrow = goal.shape.cells <= 256 and max(goal.shape) <= MAX_BYTE_SIDE  # noqa: PLR2004 - a byte's values
+    places = np.zeros((copies.max(), int(labels[-1]) + 1), np.uint8 if narrow else np.uint32)
     for copy, place in enumerate(places):
         place[labels] = order[first + np.minimum(copy, copies - 1)]
     return places
 
 
-def _row_and_col(places: Array, shape: Shape) -> tuple[Array, Array]:
-    """Give the rows and columns of cells, in signed numbers that hold their differences."""
-    side = np.int8 if max(shape) <= MAX_BYTE_SIDE else np.int32
-    cols = places.dtype.type(shape.cols)
-    row = places // cols
-    return row.astype(side), (places - row * cols).astype(side)
+def _row_and_col(places: Array, cols: int) -> tuple[Array, Array]:
+    """Give the rows and columns of cells, which NumPy's own ``divmod`` does more slowly."""
+    width = places.dtype.type(cols)
+    row = places // width
+    return row, places - row * width
 
 
-def _unsigned(steps: Array) -> Array:
-    """Read numbers that are not negative as such, to make room for a sum of two."""
-    return steps.view(np.uint8) if steps.dtype == np.int8 else steps
+def _apart(ones: Array, others: Array) -> Array:
+    """Tell how far unsigned numbers are apart, which are so small that their differences can be read as signed."""
+    difference: Array = (ones - others).view(f"i{ones.itemsize}")
+    np.abs(difference, out=difference)
+    return difference.view(ones.dtype)
 
 
 def _ones(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -269,23 +276,27 @@ def _ones(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
 def _leavers(places: Array, at_home: NDArray[np.bool_]) -> NDArray[np.uint16]:
     """Count two moves for each tile that must leave its line: (boards,).
 
+    Along a line, keep the set of the least ends that increasing subsequences of each length can have. A tile whose
+    place comes next joins it and drives out the next higher end, if there is one; so the set grows as the longest
+    subsequence does (C. Schensted, "Longest increasing and decreasing subsequences", Canadian Journal of Mathematics
+    13, 1961), and those driven out are as many as must leave. Sets are bits, one for each place.
+
     Args:
         places: where along the line the tile in each cell belongs, (lines, length, boards).
         at_home: whether it belongs to this line at all, (lines, length, boards).
     """
-    home = _ones(at_home).swapaxes(0, 1)
-    # The longest increasing subsequence that ends in each cell, 0 where the tile belongs elsewhere.
-    longest: list[Array] = []
-    for cell, here in enumerate(home):
-        best = np.zeros(here.shape, np.uint8)
-        for before in range(cell):
-            chain = _ones(places[:, before] < places[:, cell])
-            chain *= longest[before]
-            np.maximum(best, chain, out=best)
-        best += np.uint8(1)
-        best *= here
-        longest.append(best)
-    leave = home.sum(axis=0, dtype=np.uint8) - np.maximum.reduce(longest)
-    moves_away: NDArray[np.uint16] = leave.sum(axis=0, dtype=np.uint16)
+    bits = np.min_scalar_type((1 << places.shape[1]) - 1)
+    tiles = (_ones(at_home).astype(bits, copy=False) << places.astype(bits, copy=False)).swapaxes(0, 1)
+    ends = tiles[0].copy()
+    left = np.zeros_like(ends)
+    for tile in tiles[1:]:
+        driven_out = tile + tile
+        np.negative(driven_out, out=driven_out)  # all bits above that of the tile, or none where there is no tile
+        driven_out &= ends
+        driven_out &= -driven_out  # the lowest of these
+        left |= driven_out
+        ends ^= driven_out
+        ends |= tile
+    moves_away: NDArray[np.uint16] = np.bitwise_count(left).sum(axis=0, dtype=np.uint16)
     moves_away *= 2
     return moves_away
