@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from taquin import puzzle
 from taquin.puzzle.board import permutation_is_odd
-from taquin.puzzle.network import Sorter
+from taquin.puzzle.network import Sorter, sorter_of_size
 from taquin.puzzle.parity import count_inversions
 from tests.property import oracles
 
@@ -216,6 +216,15 @@ def test_blocks_of_boards_join_without_a_seam(count):
     repaired, once = puzzle.repair(batch, (3, 3), bad="keep"), puzzle.repair(pattern, (3, 3), bad="keep")
     assert (repaired.boards == np.resize(once.boards, (count, 9))).all()
     assert (repaired.cells == np.resize(once.cells, (count, 2))).all()
+
+
+def test_no_two_threads_are_given_the_same_sorter():
+    wanted = (4, 3, np.dtype(np.uint8))
+    mine = sorter_of_size(*wanted, usual=True)
+    assert sorter_of_size(*wanted, usual=True) is mine
+    assert sorter_of_size(*wanted, usual=False) is not mine
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(sorter_of_size, *wanted, usual=True).result() is not mine
 
 
 def test_threads_do_not_disturb_each_other():
