@@ -23,11 +23,12 @@ def demo(
 ) -> None:
     """Start a Redis and a worker, enqueue boards as an app would, and show what comes back.
 
-    Nothing is left behind. Exit status: 0 every answer came and is right, 1 otherwise.
-    """
-    from rich.progress import Progress  # noqa: PLC0415
+    First a few boards, one at a time; then many as jobs: generated, half of them broken on purpose, and repaired;
+    last a pool, filled and one board claimed. Nothing is left behind.
 
-    from taquin.cli import drawing  # noqa: PLC0415
+    Exit status: 0 every answer came and is right, 1 otherwise.
+    """
+    from taquin.cli import bulk_demo, drawing  # noqa: PLC0415
     from taquin.client import Client  # noqa: PLC0415
     from taquin.embedded import run_redis, run_worker  # noqa: PLC0415
 
@@ -39,14 +40,17 @@ def demo(
         with run_worker(server.url) as worker, Client(server.url, timeout=20.0) as client:
             note.print(f"Worker: Celery, process {worker.process.pid}, queues interactive and bulk")
             handles = [client.send_repair(board) for board in made]
-            with Progress(console=note) as progress:
-                answers = [handle.answer() for handle in progress.track(handles, description="Boards answered")]
-    _show(made, answers)
-    wrong = [index for index, pair in enumerate(zip(made, answers, strict=True)) if not _right(*pair)]
-    if wrong:
-        note.print(f"wrong answers to boards {wrong} (--seed {seed} makes them again)", style="bold red")
+            with drawing.boards_bar(note) as bar:
+                answers = [handle.answer() for handle in bar.track(handles, description="Answered")]
+            _show(made, answers)
+            wrong = [index for index, pair in enumerate(zip(made, answers, strict=True)) if not _right(*pair)]
+            faults = [f"wrong answers to boards {wrong}"] if wrong else []
+            many = bulk_demo.MANY if server.process else bulk_demo.FEWER
+            faults += bulk_demo.run(client, many, seed)
+    if faults:
+        note.print(f"{'; '.join(faults)} (--seed {seed} makes the same boards again)", style="bold red")
         raise typer.Exit(1)
-    note.print(f"All {boards} answers agree with an independent count; --seed {seed} makes these boards again.")
+    note.print(f"All answers agree with an independent count; --seed {seed} makes these boards again.", soft_wrap=True)
 
 
 def _make_boards(count: int, rng: random.Random) -> list[list[list[int]]]:
