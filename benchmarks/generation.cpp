@@ -3,7 +3,7 @@
 //     generation TASK ROWS COLS BOARDS < pipe
 //
 // TASK is shuffle, distance or table. After the start each line on stdin times one round over all boards, which is
-// answered by a line: nanoseconds of processor time a board, and a sum over all boards that keeps the work from being left out.
+// answered by a line: nanoseconds of processor time a board, and a sum that keeps the work from being left out.
 
 #include <algorithm>
 #include <cstdint>

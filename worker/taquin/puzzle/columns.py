@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Columns of 2**k bytes would all fall on the same few lines of the cache, and writing boards back from them take two to
 # four times as long; so a block is an odd multiple of 64 boards.
-MOST_BOARDS: Final = 65 * 64
+MOST_BOARDS: Final = 129 * 64
 BLOCK_CELLS: Final = 1 << 19
 LEAST_BOARDS: Final = 16
 
