@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+from itertools import islice
 from types import SimpleNamespace
 
 import pytest
@@ -16,9 +17,10 @@ from celery.worker.consumer import connection as connection_step
 from celery.worker.consumer import consumer as consumer_module
 from celery.worker.consumer import tasks as tasks_step
 from celery.worker.request import Request
-from kombu import Exchange, Queue
+from kombu import Connection, Exchange, Queue
 from kombu.message import Message
 from kombu.transport import redis as transport
+from kombu.utils.functional import fxrange
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
@@ -198,6 +200,7 @@ def test_kombu_checks_nothing_before_it_delivers():
     ("method", "parameters"),
     [
         ("connection_for_read", ["self", "heartbeat"]),
+        ("ensure_connected", ["self", "conn"]),
         ("create_task_handler", ["self", "promise"]),
         ("on_unknown_message", ["self", "body", "message"]),
         ("on_unknown_task", ["self", "body", "message", "exc"]),
@@ -209,6 +212,27 @@ def test_celery_calls_what_the_guard_overrides(method, parameters):
     assert list(inspect.signature(getattr(Consumer, method)).parameters) == parameters
     source = "".join(inspect.getsource(module) for module in (consumer_module, connection_step, tasks_step, loops))
     assert any(f"{holder}.{method}" in source for holder in ("self", "c", "obj"))
+
+
+def test_a_lost_connection_is_tried_each_second(consumer):
+    parameters = inspect.signature(Connection._ensure_connection).parameters
+    assert {"interval_start", "interval_step", "interval_max"} <= set(parameters)
+    waits = []
+    connection = SimpleNamespace(ensure_connection=lambda *_, **how: waits.append(how) or connection)
+    consumer.app = SimpleNamespace(conf=SimpleNamespace(broker_connection_retry_on_startup=True))
+    consumer.app.conf.broker_connection_max_retries = None
+    assert consumer.ensure_connected(connection) is connection
+    (how,) = waits
+    assert {how["interval_start"], how["interval_step"], how["interval_max"]} == {1.0}
+    assert list(islice(retry_waits(**how), 5)) == [1.0] * 5
+
+
+def retry_waits(interval_start, interval_step, interval_max, **_):
+    """As `kombu.utils.functional.retry_over_time` counts them."""
+    return (
+        min(value, interval_max)
+        for value in fxrange(interval_start, interval_max + interval_start, interval_step, repeatlast=True)
+    )
 
 
 def test_celery_makes_the_consumer_that_the_setting_names(settings):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 import structlog
@@ -47,6 +48,9 @@ PLAIN: Final = {
     "none_required": "is not served here: leave it out",
 }
 """What pydantic says otherwise, in the words of the wire."""
+
+RECONNECT: Final = 1.0
+"""Seconds between two attempts to connect."""
 
 Limit = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None
 
@@ -217,6 +221,13 @@ class GuardedConsumer(Consumer):
     guard: ClassVar[Guard]
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
+
+    def ensure_connected(self, conn: Connection) -> Connection:
+        """Try again each second, for as long as it takes; Celery waits up to 30 s once Redis was away for long."""
+        again = {"interval_start": RECONNECT, "interval_step": RECONNECT, "interval_max": RECONNECT}
+        conn.ensure_connection = partial(conn.ensure_connection, **again)  # type: ignore[method-assign]
+        connected: Connection = super().ensure_connected(conn)
+        return connected
 
     def connection_for_read(self, heartbeat: float | None = None) -> Connection:
         """Connect, with a look at every message before kombu has it."""
