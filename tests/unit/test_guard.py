@@ -223,8 +223,8 @@ def test_a_lost_connection_is_tried_each_second(consumer):
     consumer.app.conf.broker_connection_max_retries = None
     assert consumer.ensure_connected(connection) is connection
     (how,) = waits
-    assert {how["interval_start"], how["interval_step"], how["interval_max"]} == {1.0}
-    assert list(islice(retry_waits(**how), 5)) == [1.0] * 5
+    assert {how["interval_start"], how["interval_step"], how["interval_max"]} == {1}
+    assert list(islice(retry_waits(**how), 5)) == [1] * 5
 
 
 def retry_waits(interval_start, interval_step, interval_max, **_):

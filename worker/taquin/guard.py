@@ -49,7 +49,7 @@ PLAIN: Final = {
 }
 """What pydantic says otherwise, in the words of the wire."""
 
-RECONNECT: Final = 1.0
+RECONNECT: Final = 1
 """Seconds between two attempts to connect."""
 
 Limit = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None
@@ -224,8 +224,9 @@ class GuardedConsumer(Consumer):
 
     def ensure_connected(self, conn: Connection) -> Connection:
         """Try again each second, for as long as it takes; Celery waits up to 30 s once Redis was away for long."""
-        again = {"interval_start": RECONNECT, "interval_step": RECONNECT, "interval_max": RECONNECT}
-        conn.ensure_connection = partial(conn.ensure_connection, **again)  # type: ignore[method-assign]
+        conn.ensure_connection = partial(  # type: ignore[method-assign]
+            conn.ensure_connection, interval_start=RECONNECT, interval_step=RECONNECT, interval_max=RECONNECT
+        )
         connected: Connection = super().ensure_connected(conn)
         return connected
 
