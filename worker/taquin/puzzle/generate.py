@@ -253,16 +253,14 @@ def _exchange(cells: int, k: int, stream: _Stream) -> tuple[Array, NDArray[np.bo
     places = np.empty((cells - 1, k), label)
     keep = stream.draw(np.arange(2, cells + 1), places)
     odd = np.bitwise_xor.reduce(places != np.arange(1, cells, dtype=label)[:, np.newaxis], axis=0)
-    columns = np.zeros((cells, k), label)
-    flat, board = columns.reshape(-1), np.arange(k)
+    boards = np.zeros((k, cells), label)
+    flat, first = boards.reshape(-1), np.arange(0, k * cells, cells)
     for cell in range(1, cells):
         # The next number goes to a place among all so far, and what was there to the end.
-        place = places[cell - 1].astype(np.intp)
-        place *= k
-        place += board
-        columns[cell] = flat[place]
+        place = first + places[cell - 1]
+        boards[:, cell] = flat[place]
         flat[place] = cell
-    return columns, odd, keep
+    return boards.T, odd, keep
 
 
 def _walker(goal: Goal, steps: int, stream: _Stream) -> Make:
