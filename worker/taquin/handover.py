@@ -7,6 +7,7 @@ handler, so that nothing that ends meanwhile is acknowledged, and a second signa
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import time
@@ -86,6 +87,7 @@ class Handover:
 
     def _on_alarm(self, number: int, frame: Any) -> None:
         del number, frame
+        faulthandler.dump_traceback()  # to standard error: what it hangs in
         with suppress(Exception):
             self.give_back_all()
         os._exit(1)
@@ -129,10 +131,10 @@ def handover_step(handover: Handover) -> type[bootsteps.StartStopStep]:
     return HandoverStep
 
 
-def handover_request(handover: Handover) -> type[Request]:
+def handover_request(handover: Handover, base: type[Request] = Request) -> type[Request]:
     """Return the class by which Celery tracks a unit in the pool: it gives the lease up when its process is lost."""
 
-    class HandoverRequest(Request):
+    class HandoverRequest(base):  # type: ignore[misc, valid-type]
         def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
             if not return_ok:  # the work did not return at all: its process was killed, or ran out of time
                 handover.give_back(self.args[0], counts=not handover.told_to_stop)
