@@ -73,6 +73,7 @@ def test_the_boards_do_not_depend_on_how_many_are_made_at_a_time(make, monkeypat
     monkeypatch.setattr(generate, "block_size", lambda _: 7)
     monkeypatch.setattr(generate, "BLOCK_DIGITS", 100)
     monkeypatch.setattr(generate, "LEAST_CANDIDATES", 3)
+    generate._steps_to_distance.cache_clear()
     assert make(200).tolist() == boards.tolist()
 
 

@@ -55,6 +55,8 @@ MAX_SHORT_BOUND: Final = 128
 BLOCK_DIGITS: Final = 1 << 17
 # 12 is a multiple of 1, 2, 3 and 4: a digit below 12 chooses evenly among any number of slides.
 CHOICES: Final = 12
+# How many walks to try in order to see how far they lead.
+TRIED_WALKS: Final = 64
 # How many candidates to draw at least once some were rejected.
 LEAST_CANDIDATES: Final = 64
 
@@ -362,7 +364,7 @@ def _steps_to_distance(shape: Shape, kinds: bytes, distance: float) -> int:
     goal = Goal(shape, np.frombuffer(kinds, np.uint16), named=False)
     steps = max(int(distance), 1)
     while steps < MAX_STEPS:
-        boards, _ = _walker(goal, steps, _Stream(np.random.SeedSequence(0)))(LEAST_CANDIDATES)
+        boards, _ = _walker(goal, steps, _Stream(np.random.SeedSequence(0)))(TRIED_WALKS)
         if np.median(measure(boards, goal)) >= distance:
             return steps
         steps += steps // 4 + 1
