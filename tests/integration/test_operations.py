@@ -8,11 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
+import numpy as np
 import pytest
+import structlog
+from celery import Celery
+from prometheus_client.parser import text_string_to_metric_families
 
-from taquin import Client
+from taquin import Client, GaveUp
 from taquin.embedded import run_redis, run_worker
 from taquin.health import STALE_AFTER, read_health
 
@@ -138,3 +143,122 @@ def test_a_busy_worker_is_healthy(environment, tmp_path):
         client.send_repair([[1, 2, 3], [4, 5, 6], [8, 7, 0]])
         wait_for(lambda: any(folder.iterdir()))
         assert stays_healthy(beat)
+
+
+def lines_of(worker):
+    """Every line of the worker's log that is ours: JSON."""
+    return [json.loads(line) for line in worker.log.read_text().splitlines() if line.startswith("{")]
+
+
+def metrics_of(worker):
+    """What a worker serves: the name with the labels' values, and the value."""
+    (port,) = [line["port"] for line in lines_of(worker) if line["event"] == "metrics.served"]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+        text = reply.read().decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    found = {(sample.name, *sorted(sample.labels.values())): sample.value for sample in samples}
+    assert len(found) == len(samples), "a sample stands there twice"
+    return found
+
+
+def test_metrics_are_the_truth_also_after_children_died(environment, tmp_path):
+    """Three children, killed by what they work on and from outside, and replaced, while jobs and boards go on."""
+    folder = tmp_path / "hurt"
+    folder.mkdir()
+    environment |= {"TAQUIN_METRICS_PORT": "0", "HURT": "kill", "HURT_FOLDER": str(folder)}
+    program = (sys.executable, str(Path(__file__).with_name("hurt_worker.py")))
+    rng = np.random.default_rng(5)
+    with (
+        run_redis("server") as redis,
+        run_worker(redis.url, environment=environment, program=program, concurrency=3) as worker,
+        Client(redis.url, timeout=60) as client,
+        Celery("backend", broker=redis.url, backend=redis.url, set_as_current=False) as plain,
+    ):
+        poison = client.send_repair([[1, 2, 3], [4, 5, 6], [8, 7, 0]])
+        singles = [client.send_repair(UNSOLVABLE) for _ in range(40)]
+        job = client.submit(rng.permuted(np.tile(np.arange(16), (5_000, 1)), axis=1), shape="4x4", chunk=250)
+        open_door = [
+            plain.send_task("taquin.validate", [{"board": [[1, 1], [2, 0]]}], queue="interactive") for _ in range(20)
+        ]
+        for answer in open_door:
+            assert answer.get(timeout=60)["status"] == "invalid"
+        for handle in singles:
+            assert handle.answer().status == "repaired"
+        progress = job.wait(60)
+        with pytest.raises(GaveUp):
+            poison.answer()
+        for pid in children_of(worker.process.pid):
+            os.kill(pid, signal.SIGKILL)
+        assert client.repair(UNSOLVABLE).status == "repaired"
+        found = metrics_of(worker)
+        again = metrics_of(worker)
+    kills = len(list(folder.iterdir()))
+    assert kills == 3
+    assert found["taquin_tasks_total", "lost", "taquin.work"] == kills
+    assert found["taquin_tasks_total", "failure", "taquin.work"] == 0
+    assert found["taquin_tasks_total", "success", "taquin.validate"] == 20
+    assert {
+        outcome: found["taquin_boards_total", outcome] for outcome in ("solvable", "unsolvable", "repaired", "invalid")
+    } == {
+        "solvable": progress.solvable,
+        "unsolvable": progress.unsolvable,
+        "repaired": progress.repaired + 41,
+        "invalid": progress.invalid + 20,
+    }
+    assert (found["taquin_chunk_boards_count",], found["taquin_chunk_boards_sum",]) == (20, 5_000)
+    assert found["taquin_attempts_count",] == 41 + 20 + kills
+    assert found["taquin_attempts_bucket", "1.0"] == 41 + 20 + 1
+    assert found["taquin_dead_letters",] == 1
+    assert found["taquin_workers",] == 1
+    assert {name: value for name, value in again.items() if name[0] == "taquin_boards_total"} == {
+        name: value for name, value in found.items() if name[0] == "taquin_boards_total"
+    }
+
+
+def test_every_line_of_a_task_carries_its_names_and_no_line_a_board(environment):
+    environment |= {"TAQUIN_LOG_LEVEL": "debug", "TAQUIN_MAX_ATTEMPTS": "1"}
+    with (
+        run_redis("server") as redis,
+        run_worker(redis.url, environment=environment) as worker,
+        Client(redis.url, timeout=60) as client,
+        Celery("backend", broker=redis.url, backend=redis.url, set_as_current=False) as plain,
+    ):
+        structlog.contextvars.bind_contextvars(request_id="req-1")
+        single = client.send_repair([[41, 42, 43], [44, 45, 46], [48, 47, 0]])
+        structlog.contextvars.clear_contextvars()
+        job = client.submit([UNSOLVABLE] * 6, chunk=3)
+        body = [{"board": [[41, 42, 43], [44, 45, 46], [48, 47, 0]]}]
+        plain.send_task("taquin.repair", body, queue="interactive", headers={"request_id": "req-2"}).get(timeout=60)
+        assert single.answer().status == "invalid"
+        job.wait(60)
+        wait_for(lambda: sum(line["event"] == "task.done" for line in lines_of(worker)) == 4)
+        lines = lines_of(worker)
+        text = worker.log.read_text()
+    done = {line["id"]: line for line in lines if line["event"] == "task.done"}
+    assert (done[single.id]["task"], done[single.id]["request_id"]) == ("taquin.work", "req-1")
+    assert {(line["job"], line["chunk"]) for line in done.values() if "job" in line} == {(job.id, 0), (job.id, 1)}
+    assert [line["request_id"] for line in done.values() if line["task"] == "taquin.repair"] == ["req-2"]
+    assert "41, 42" not in text
+    assert "41,42" not in text
+
+
+def test_work_that_fails_is_logged_and_counted_as_what_it_was(environment, tmp_path):
+    folder = tmp_path / "hurt"
+    folder.mkdir()
+    environment |= {"TAQUIN_METRICS_PORT": "0", "TAQUIN_MAX_ATTEMPTS": "1", "HURT_FOLDER": str(folder)}
+    environment |= {"TAQUIN_TIME_LIMIT_INTERACTIVE": "2"}
+    program = (sys.executable, str(Path(__file__).with_name("hurt_worker.py")))
+    for fault, outcome in (("raise", "failure"), ("hang", "timeout")):
+        with (
+            run_redis("server") as redis,
+            run_worker(redis.url, environment={**environment, "HURT": fault}, program=program) as worker,
+            Client(redis.url, timeout=60) as client,
+        ):
+            handle = client.send_repair([[1, 2, 3], [4, 5, 6], [8, 7, 0]])
+            with pytest.raises(GaveUp):
+                handle.answer()
+            wait_for(lambda worker=worker: any(line["event"] == "task.failed" for line in lines_of(worker)))
+            (line,) = [line for line in lines_of(worker) if line["event"] == "task.failed"]
+            found = metrics_of(worker)
+        assert (line["id"], line["outcome"], line["level"]) == (handle.id, outcome, "error")
+        assert found["taquin_tasks_total", *sorted((outcome, "taquin.work"))] == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from taquin.connection import place
+from taquin.address import place
 from taquin.errors import BadSettings
 from taquin.settings import Settings
 
@@ -20,7 +20,7 @@ def test_arguments_win_over_the_environment(monkeypatch):
     [
         ("TAQUIN_MAX_ATTEMPTS", "many", "TAQUIN_MAX_ATTEMPTS: Input should be a valid integer"),
         ("TAQUIN_MAX_ATTEMPTS", "0", "TAQUIN_MAX_ATTEMPTS: Input should be greater than or equal to 1"),
-        ("TAQUIN_REDIS_URL", "http://x", "TAQUIN_REDIS_URL: must begin with redis://, rediss:// or unix://"),
+        ("TAQUIN_REDIS_URL", "http://x", "TAQUIN_REDIS_URL: must begin with redis://, rediss://, unix://, sentinel:// or sentinels://"),
         ("TAQUIN_LOG_LEVEL", "loud", "TAQUIN_LOG_LEVEL: Input should be 'debug', 'info'"),
     ],
 )

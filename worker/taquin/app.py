@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from celery import Celery, signals
 from celery.worker import state
 
 from taquin import tasks
+from taquin.address import celery_options, celery_url, tls_of
 from taquin.carrier import Carrier, carrier_config
 from taquin.connection import connect
 from taquin.guard import Guard, guarded_consumer
@@ -18,7 +20,10 @@ from taquin.jobs import Jobs
 from taquin.ledger import Ledger
 from taquin.logs import configure_logging
 from taquin.messages import INTERACTIVE, QUEUES, WORK
+from taquin.metrics import make_metrics
+from taquin.observe import ObservedWork, metrics_step, observed_task
 from taquin.pools import Pools
+from taquin.presence import Presence, presence_step
 from taquin.sweeper import Sweeper, sweeper_step
 
 if TYPE_CHECKING:
@@ -30,13 +35,13 @@ QUICK = 1.0
 
 def make_app(settings: Settings) -> Celery:
     """Return the Celery app of a worker. Nothing is opened, and no other app of this process is touched."""
-    app = Celery("taquin", set_as_current=False, autofinalize=False)
+    metrics = make_metrics(settings, connect(_quick(settings), retries=0))
+    app = Celery("taquin", set_as_current=False, autofinalize=False, task_cls=observed_task(metrics))
     app.config_from_object(carrier_config(settings) | _worker_config(settings))
     ledger = Ledger(connect(settings), settings)
     redis = connect(settings)
-    tasks.register(app, tasks.Work(ledger, Jobs(redis, settings), Pools(redis, settings), settings))
-    # For the main process, whose event loop must not wait long.
-    quick = settings.model_copy(update={"redis_timeout": min(settings.redis_timeout, QUICK)})
+    tasks.register(app, ObservedWork(metrics, ledger, Jobs(redis, settings), Pools(redis, settings), settings))
+    quick = _quick(settings)
     overseer = Ledger(connect(quick, retries=0), quick, holder=ledger.holder)
     app.conf.worker_consumer = guarded_consumer(Guard(overseer))
     handover = Handover(overseer)
@@ -44,16 +49,24 @@ def make_app(settings: Settings) -> Celery:
     # Connections of its own: pool processes are forked while the sweeper's thread may hold a lock of its pool.
     sweeper = Sweeper(Ledger(connect(settings), settings), Carrier(settings), settings)
     app.steps["worker"].add(sweeper_step(sweeper))
+    app.steps["worker"].add(presence_step(Presence(connect(quick, retries=0), settings)))
+    app.steps["worker"].add(metrics_step(metrics))
     if settings.heartbeat_file is not None:
         longest = max(settings.time_limit(queue) for queue in QUEUES)
         heartbeat = Heartbeat(settings.heartbeat_file, longest, lambda: state.reserved_requests)
         app.conf.worker_consumer = beating_consumer(app.conf.worker_consumer, heartbeat)
         app.steps["consumer"].add(heartbeat_step(heartbeat))
-    signals.setup_logging.connect(lambda **_: configure_logging(settings), weak=False, dispatch_uid="taquin")
+    configure = partial(configure_logging, settings, metrics.event)
+    signals.setup_logging.connect(lambda **_: configure(), weak=False, dispatch_uid="taquin")
     app.finalize()
     work: Any = app.tasks[WORK]
-    work.Request = handover_request(handover)
+    work.Request = handover_request(handover, work.Request)
     return app
+
+
+def _quick(settings: Settings) -> Settings:
+    """For the main process, whose event loop must not wait long."""
+    return settings.model_copy(update={"redis_timeout": min(settings.redis_timeout, QUICK)})
 
 
 def worker_arguments(queues: str, *, concurrency: int | None = None, pool: str | None = None) -> list[str]:
@@ -74,11 +87,12 @@ def _worker_config(settings: Settings) -> dict[str, Any]:
         "socket_keepalive": True,
     }
     return {
-        "result_backend": carrier_config(settings)["broker_url"],
+        "result_backend": celery_url(settings),
+        "redis_backend_use_ssl": tls_of(settings) or None,
         "result_expires": 3_600,
         # Otherwise an answer is lost when Redis is away at the moment a task ends (celery issue 8588).
         "result_backend_always_retry": True,
-        "result_backend_transport_options": sockets,
+        "result_backend_transport_options": sockets | celery_options(settings),
         "redis_socket_timeout": settings.redis_timeout,
         "redis_socket_connect_timeout": settings.redis_timeout,
         "redis_socket_keepalive": True,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from celery import Celery
 from kombu import Exchange, Queue
 from kombu.exceptions import OperationalError
 
-from taquin.connection import KEEPALIVE_PROBES, place
+from taquin.address import celery_options, celery_url, place, tls_of
+from taquin.connection import KEEPALIVE_PROBES
 from taquin.errors import Unavailable
-from taquin.messages import QUEUES, WORK
+from taquin.messages import QUEUES, REQUEST_ID, WORK
 
 if TYPE_CHECKING:
     from taquin.settings import Settings
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
 
 def carrier_config(settings: Settings) -> dict[str, Any]:
     """Celery's configuration of the connection, the same for those who send and those who consume."""
-    url = settings.redis_url.get_secret_value()
-    # kombu spells Redis's own unix scheme differently.
-    broker = url.replace("unix://", "redis+socket://", 1)
     sockets = {
         "socket_timeout": settings.redis_timeout,
         "socket_connect_timeout": settings.redis_timeout,
@@ -28,7 +27,8 @@ def carrier_config(settings: Settings) -> dict[str, Any]:
         "health_check_interval": KEEPALIVE_PROBES,
     }
     return {
-        "broker_url": broker,
+        "broker_url": celery_url(settings),
+        "broker_use_ssl": tls_of(settings) or None,
         "accept_content": ["json"],
         "task_serializer": "json",
         "result_serializer": "json",
@@ -39,6 +39,7 @@ def carrier_config(settings: Settings) -> dict[str, Any]:
         "task_routes": None,
         "broker_transport_options": {
             **sockets,
+            **celery_options(settings),
             # Five times the longest task: what a worker holds goes back only when that worker is surely gone.
             "visibility_timeout": 5 * max(settings.time_limit(queue) for queue in QUEUES),
             # Look for such messages every 5 s instead of every 100 s, and do not wait 300 s for a dead looker's mutex.
@@ -72,6 +73,7 @@ class Carrier:
                 args=[id],
                 task_id=id,
                 queue=queue,
+                headers=_names_of_the_sender(),
                 ignore_result=True,
                 time_limit=self._settings.time_limit(queue),
                 soft_time_limit=self._settings.soft_time_limit(queue),
@@ -83,3 +85,9 @@ class Carrier:
     def close(self) -> None:
         """Close the connections."""
         self._app.close()
+
+
+def _names_of_the_sender() -> dict[str, str]:
+    """Return what the sender calls its own request, where it keeps that in structlog's context; workers log it."""
+    request_id = structlog.contextvars.get_contextvars().get(REQUEST_ID)
+    return {REQUEST_ID: request_id} if isinstance(request_id, str) else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.backoff import ExponentialWithJitterBackoff
@@ -12,7 +11,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 
+from taquin.address import place, service_of, tls_of, url_of
 from taquin.errors import Busy, Unavailable
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis as AsyncRedis
 
+    from taquin.address import Service
     from taquin.settings import Settings
 
 KEEPALIVE_PROBES = 3
@@ -36,7 +38,14 @@ def connect(settings: Settings, *, retries: int = 3) -> Redis:
     ``retries`` is how often a command is tried again when the connection breaks: every script of ours may run twice.
     """
     retry = Retry(ExponentialWithJitterBackoff(base=0.05, cap=1.0), retries)
-    return Redis.from_url(settings.redis_url.get_secret_value(), retry=retry, **_options(settings))
+    service = service_of(settings)
+    if service is None:
+        return Redis.from_url(url_of(settings), retry=retry, **_options(settings))
+    known: Any = _known(service) | {"retry": retry} | _options(settings)
+    watchers = _sentinel(service, settings)
+    watch = Sentinel(service.sentinels, sentinel_kwargs=watchers, **known)  # type: ignore[no-untyped-call]
+    found: Redis = watch.master_for(service.name)  # type: ignore[no-untyped-call]
+    return found
 
 
 def connect_async(settings: Settings, *, retries: int = 3) -> AsyncRedis:
@@ -44,11 +53,19 @@ def connect_async(settings: Settings, *, retries: int = 3) -> AsyncRedis:
     from redis.asyncio import BlockingConnectionPool  # noqa: PLC0415  only a backend with an event loop needs it
     from redis.asyncio import Redis as AsyncRedis  # noqa: PLC0415
     from redis.asyncio.retry import Retry as AsyncRetry  # noqa: PLC0415
+    from redis.asyncio.sentinel import Sentinel as AsyncSentinel  # noqa: PLC0415
 
     retry = AsyncRetry(ExponentialWithJitterBackoff(base=0.05, cap=1.0), retries)
     # Hundreds of tasks share a few connections: each needs one for a fraction of a millisecond only.
+    service = service_of(settings)
+    if service is not None:
+        known: Any = _known(service) | {"retry": retry} | _options(settings)
+        watchers = _sentinel(service, settings)
+        watch = AsyncSentinel(list(service.sentinels), sentinel_kwargs=watchers, **known)  # type: ignore[no-untyped-call]
+        found: AsyncRedis = watch.master_for(service.name)
+        return found
     pool = BlockingConnectionPool.from_url(
-        settings.redis_url.get_secret_value(),
+        url_of(settings),
         max_connections=ASYNC_CONNECTIONS,
         timeout=settings.redis_timeout,
         retry=retry,
@@ -58,21 +75,26 @@ def connect_async(settings: Settings, *, retries: int = 3) -> AsyncRedis:
 
 
 def _options(settings: Settings) -> dict[str, Any]:
+    tls = tls_of(settings)
+    if tls and service_of(settings) is not None:
+        tls |= {"ssl": True}
     return {
         "socket_timeout": settings.redis_timeout,
         "socket_connect_timeout": settings.redis_timeout,
         "socket_keepalive": True,
         "health_check_interval": KEEPALIVE_PROBES,
         "client_name": "taquin",
+        **tls,
     }
 
 
-def place(settings: Settings) -> str:
-    """Host and port, or the socket's path: what an error may show of the URL, which may hold a password."""
-    url = urlsplit(settings.redis_url.get_secret_value())
-    if url.scheme == "unix":
-        return url.path
-    return f"{url.hostname or '127.0.0.1'}:{url.port or 6379}"
+def _known(service: Service) -> dict[str, Any]:
+    return {"db": service.db, "username": service.user, "password": service.password}
+
+
+def _sentinel(service: Service, settings: Settings) -> dict[str, Any]:
+    """What the connections to the sentinels themselves are made with."""
+    return {**_options(settings), "password": service.sentinel_password}
 
 
 @contextmanager

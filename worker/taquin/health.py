@@ -63,12 +63,20 @@ class Heartbeat:
         self._file = file
         self._longest = longest
         self._requests = requests
+        self._was_stuck = False
         self._seen: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 
     def beat(self) -> None:
         """Give a sign of life, unless the pool is stuck."""
-        if not self.stuck():
+        stuck = self.stuck()
+        if not stuck:
             self._file.touch()
+        elif not self._was_stuck:
+            import structlog  # noqa: PLC0415  the reading must cost next to nothing
+
+            log = structlog.get_logger("taquin.health")
+            log.error("pool.stuck", in_hand=len(list(self._requests())))
+        self._was_stuck = stuck
 
     def stuck(self) -> bool:
         """Whether the pool neither begins nor ends what it was given.

@@ -22,6 +22,9 @@ REPAIR: Final = "taquin.repair"
 WORK: Final = "taquin.work"
 """Task: takes the id of a unit of work in the ledger; the answer is kept there."""
 
+REQUEST_ID: Final = "request_id"
+"""Header of a message: what the sender calls its own request, for the worker's log."""
+
 INTERACTIVE: Final = "interactive"
 """Queue of single boards, for which somebody waits."""
 BULK: Final = "bulk"
@@ -35,6 +38,8 @@ MAX_REQUEST_BYTES: Final = 1_000_000
 """The largest request the ledger takes: 65,536 cells as JSON fit twice over."""
 
 Status = Literal["solvable", "unsolvable", "repaired", "invalid"]
+BOARD_OUTCOMES: Final = ("solvable", "unsolvable", "repaired", "invalid")
+"""In the order in which chunks count them."""
 Kind = Literal["validate", "repair"]
 JobKind = Literal["validate", "repair", "generate"]
 Form = Literal["u4", "u8", "u16"]

@@ -2,6 +2,7 @@
 
   P pool:<rows>x<cols>:<band>         set of JSON records; any client in any language may SPOP one.
                                       A goal other than blank-last is a third part of the name.
+  P pools                             set: names of the pools that hold boards, so that nobody has to search for them
   P leases                            sorted set: claim -> when its lease is over
   P claims                            hash: claim -> pool, a line break, the record that was handed out
   P marks                             hash: <pool>|low, <pool>|high   its water marks
@@ -39,6 +40,7 @@ function pools.add(pool, records)
     end
   end
   flush()
+  redis.call('SADD', prefix .. 'pools', pool)
   local low = mark(pool, 'low')
   if low and redis.call('SCARD', key) >= int(low) then
     redis.call('HDEL', prefix .. 'marks', pool .. '|warned')
@@ -90,6 +92,7 @@ local function give_back(claim)
   end
   local pool, record = string.match(held, '^([^\n]*)\n(.*)$')
   redis.call('SADD', pool_key(pool), record)
+  redis.call('SADD', prefix .. 'pools', pool)
   return true
 end
 
@@ -109,6 +112,9 @@ function verbs.claim(pool, claim, lease)
   give_back_expired()
   local record = redis.call('SPOP', pool_key(pool))
   local left = look_at_marks(pool)
+  if left == 0 then
+    redis.call('SREM', prefix .. 'pools', pool)
+  end
   if not record then
     return {left}
   end

@@ -7,7 +7,6 @@ returns to its pool at the next claim.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -98,18 +97,21 @@ class Pools:
         with reporting(self._settings):
             marks: Any = self._redis.hgetall(f"{self._prefix}marks")
             claims: Any = self._redis.hvals(f"{self._prefix}claims")
-            keys = [key.decode() for key in self._redis.scan_iter(f"{_escape(self._prefix)}pool:*", count=1_000)]
+            filled: Any = self._redis.smembers(f"{self._prefix}pools")
         marks = {name.decode(): value for name, value in marks.items()}
         claimed: dict[str, int] = {}
         for held in claims:
             pool = held.partition(b"\n")[0].decode()
             claimed[pool] = claimed.get(pool, 0) + 1
-        names = {key.removeprefix(f"{self._prefix}pool:") for key in keys} | set(claimed)
-        names |= {name.removesuffix("|low") for name in marks if name.endswith("|low")}
+        marked = {name.removesuffix("|low") for name in marks if name.endswith("|low")}
+        names = sorted({name.decode() for name in filled} | set(claimed) | marked)
+        read: Any = self._redis.pipeline(transaction=False)
+        for name in names:
+            read.scard(f"{self._prefix}pool:{name}")
+        with reporting(self._settings):
+            sizes = read.execute()
         counts = []
-        for name in sorted(names):
-            with reporting(self._settings):
-                ready: Any = self._redis.scard(f"{self._prefix}pool:{name}")
+        for name, ready in zip(names, sizes, strict=True):
             low, high = marks.get(f"{name}|low"), marks.get(f"{name}|high")
             counts.append(
                 PoolCount(
@@ -135,7 +137,3 @@ def parse_claim(claim: str, reply: Any) -> ReadyBoard | None:
 def unknown_claim(claim: str) -> Unknown:
     """Say that a lease is over."""
     return Unknown(f"there is no claim {claim}: its lease is over, or it was confirmed or released before")
-
-
-def _escape(prefix: str) -> str:
-    return re.sub(r"([*?\[\]\\])", r"\\\1", prefix)

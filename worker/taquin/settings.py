@@ -11,6 +11,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from taquin.errors import BadSettings
 
 PREFIX = "TAQUIN_"
+SCHEMES = ("redis", "rediss", "unix", "sentinel", "sentinels")
+"""Plain and by TLS, a socket's path, and by way of sentinels, plain and by TLS."""
 
 
 class Settings(BaseSettings):
@@ -26,6 +28,13 @@ class Settings(BaseSettings):
         SecretStr("redis://127.0.0.1:6379/0"),
         description="The Redis (or Valkey) that carries the queues and keeps the ledger.",
     )
+    redis_password_file: Path | None = Field(
+        None, description="A file that holds the password, where the URL has none."
+    )
+    redis_ca_file: Path | None = Field(None, description="The authority that signed the server's certificate (TLS).")
+    redis_cert_file: Path | None = Field(None, description="Our own certificate, where the server asks for one (TLS).")
+    redis_key_file: Path | None = Field(None, description="The key of our own certificate (TLS).")
+    sentinel_password_file: Path | None = Field(None, description="A file that holds the password of the sentinels.")
     key_prefix: str = Field("taquin:", description="What every key of the ledger begins with.", max_length=64)
     redis_timeout: float = Field(5.0, gt=0, le=300, description="How long one Redis command may take.")
 
@@ -43,7 +52,9 @@ class Settings(BaseSettings):
     sweep_every: float = Field(1.0, gt=0, description="How often a worker looks for overdue work.")
 
     heartbeat_file: Path | None = Field(None, description="A file the worker touches while it consumes.")
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    metrics_port: int | None = Field(None, ge=0, le=65_535, description="The port of the metrics; not served if unset.")
+    metrics_host: str = Field("127.0.0.1", description="The address that the metrics are served on.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much a worker says.")
     log_format: Literal["auto", "console", "json"] = Field(
         "auto", description="auto: console on a terminal, else json."
     )
@@ -59,8 +70,9 @@ class Settings(BaseSettings):
     @classmethod
     def _known_scheme(cls, url: SecretStr) -> SecretStr:
         scheme = url.get_secret_value().partition("://")[0]
-        if scheme not in {"redis", "rediss", "unix"}:
-            raise ValueError("must begin with redis://, rediss:// or unix://")
+        if scheme not in SCHEMES:
+            *most, last = (f"{known}://" for known in SCHEMES)
+            raise ValueError(f"must begin with {', '.join(most)} or {last}")
         return url
 
     def time_limit(self, queue: str) -> int:

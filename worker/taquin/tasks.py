@@ -8,7 +8,7 @@ from tenacity import retry, retry_if_exception_type, wait_exponential_jitter
 
 from taquin import service
 from taquin.errors import Busy, Unavailable
-from taquin.messages import CHUNK, REPAIR, VALIDATE, WORK
+from taquin.messages import BOARD_OUTCOMES, CHUNK, REPAIR, VALIDATE, WORK
 from taquin.service.chunks import chunk
 
 if TYPE_CHECKING:
@@ -32,20 +32,26 @@ class Work:
 
     def __init__(self, ledger: Ledger, jobs: Jobs, pools: Pools, settings: Settings) -> None:
         """Open nothing yet."""
-        self.begin = until_redis_answers(ledger.begin)
+        self._begin = until_redis_answers(ledger.begin)
         self.fail = until_redis_answers(ledger.fail)
         self._finish = until_redis_answers(ledger.finish)
         self._commit = until_redis_answers(jobs.commit)
         self._fill = until_redis_answers(pools.fill)
         self._max_cells = settings.max_cells
 
-    def settle(self, unit: Unit) -> None:
-        """Do one unit of work and keep what comes of it, once."""
+    def begin(self, id: str) -> Unit | None:
+        """Take a unit of work for one attempt; None if there is nothing to do."""
+        return self._begin(id)
+
+    def settle(self, unit: Unit) -> dict[str, int]:
+        """Do one unit of work and keep what comes of it, once; return the boards by outcome that are kept."""
         if unit.kind == CHUNK:
-            self._commit(unit.id, *chunk(unit.asked, unit.id, unit.boards, unit.payload))
-        else:
-            answer, ready = service.work(unit.kind, unit.payload, max_cells=self._max_cells)
-            self._finish(unit.id, answer.model_dump_json().encode(), ready)
+            done = chunk(unit.asked, unit.id, unit.boards, unit.payload)
+            kept = self._commit(unit.id, *done)
+            return dict(zip(BOARD_OUTCOMES, done.counts, strict=True)) if kept else {}
+        answer, ready = service.work(unit.kind, unit.payload, max_cells=self._max_cells)
+        kept = self._finish(unit.id, answer.model_dump_json().encode(), ready)
+        return {answer.status: 1} if kept else {}
 
     def respond(self, use_case: str, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
         """Answer a request that came with the message itself."""
