@@ -82,6 +82,8 @@ class JobVerbs(Core):
         """
         from taquin.client.packing import chunk_size, infer_shape, packed_chunks  # noqa: PLC0415  NumPy
 
+        if kind not in ("validate", "repair"):
+            raise BadInput(f"kind is validate or repair, not {kind!r}: boards are made by generate")
         if to_pool and kind != "repair":
             raise BadInput("to_pool goes with kind='repair': a pool takes boards to serve, and validating gives none")
         known, boards = (shape_of(shape), boards) if shape is not None else infer_shape(boards)
@@ -196,8 +198,8 @@ class JobVerbs(Core):
         while True:
             told.clear()
             record = self._jobs.read(id)
-            if record.committed + in_flight > k:
-                return
+            if record.committed + in_flight > k or record.state == "cancelled":
+                return  # of a cancelled job the next chunk is refused
             if not wait:
                 raise Busy(f"{in_flight} chunks of job {id} are on their way: add workers, or let submit wait")
             told.wait(pause(deadline, lambda: _no_room(id, timeout)))

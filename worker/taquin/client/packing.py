@@ -86,7 +86,7 @@ def infer_shape(source: Any) -> tuple[Shape, Any]:
         BadInput: the source is flat, or none of its first boards has rows.
     """
     if isinstance(source, (str, Path)):
-        return _first_shape(_json_lines(Path(source))), source
+        return _first_shape(_json_lines(Path(source)))[0], source
     if isinstance(source, np.ndarray):
         if source.ndim != 3:  # noqa: PLR2004 - boards, rows, cols
             raise BadInput("an array of flat boards needs their shape: pass shape=(rows, cols)")
@@ -94,15 +94,18 @@ def infer_shape(source: Any) -> tuple[Shape, Any]:
     if not isinstance(source, Iterable):
         raise BadInput(f"boards are an array, an iterable or the path of a file, not a {type(source).__name__}")
     items = iter(source)
-    looked_at = list(islice(items, LOOKED_AT))
-    return _first_shape(iter(looked_at)), chain(looked_at, items)
+    shape, looked_at = _first_shape(items)
+    return shape, chain(looked_at, items)
 
 
-def _first_shape(items: Iterator[Any]) -> Shape:
+def _first_shape(items: Iterator[Any]) -> tuple[Shape, list[Any]]:
+    """Return the first shape that shows, and what was read for it."""
+    looked_at = []
     for item in islice(items, LOOKED_AT):
+        looked_at.append(item)
         board = _as_rows(item["board"] if isinstance(item, dict) and "board" in item else item)
         if isinstance(board, list) and board and all(isinstance(row, list) and row for row in board):
-            return parse_shape((len(board), len(board[0])))
+            return parse_shape((len(board), len(board[0]))), looked_at
     raise BadInput("the shape of the boards does not show in the first of them: pass shape=(rows, cols)")
 
 
