@@ -101,7 +101,7 @@ def test_moves_are_those_of_a_search_for_any_goal(shape, goal):
 
 
 @pytest.mark.parametrize("goal", ["blank-last", "blank-first", "snail", "snake"])
-@pytest.mark.parametrize("shape", [(2, 5), (4, 4), (5, 3), (5, 5), (12, 11), (17, 16), (2, 130)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 5), (4, 4), (5, 3), (5, 5), (12, 11), (17, 16), (2, 130), (1, 150)], ids=str)
 def test_distances_are_those_of_the_definitions(shape, goal):
     cells = shape[0] * shape[1]
     home = tuple(puzzle.goal_board(goal, shape).tolist())
