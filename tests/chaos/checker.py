@@ -16,7 +16,7 @@ from taquin import Settings, service
 if TYPE_CHECKING:
     from redis import Redis
 
-    from tests.chaos.history import History
+    from tests.chaos.history import Asked, History
 
 LASTING = ("taquin:queues", "taquin:events", "taquin:jobs", "taquin:dead")
 """Keys of a bounded size that stay: counters, the stream (which is cut), the lists of jobs and of dead letters."""
@@ -104,34 +104,39 @@ def check(redis: Redis, history: History, settings: Settings, *, may_die: tuple[
     runs = history.runs()
     for id, fields in read_units(redis, list(history.asked)):
         asked = history.asked[id]
-        word, state, answer = id.partition("-")[0], fields["state"], fields["answer"]
         found.acknowledged += asked.outcome == "acknowledged"
-        if state is None:
-            if asked.outcome == "acknowledged":
-                found.lost.append(id)
-            continue
-        if asked.outcome == "refused":
-            found.wrong.append(f"{id} was refused and yet written down")
-        if int(fields["attempts"] or 0) > settings.max_attempts:
-            found.wrong.append(f"{id} was begun {fields['attempts']!r} times")
-        if state == b"dead":
-            found.dead.append(id)
-            if word not in may_die:
-                found.wrong.append(f"{id} is dead and was no poison: {fields['cause']!r} {fields['error']!r}")
-        elif state != b"done":
-            found.lost.append(f"{id} is {state!r}")
-        else:
-            found.answered += 1
-            if word in may_die:
-                found.wrong.append(f"{id} is poison and was answered")
-            history.see(id, answer)
-            if unmarked(answer) != expected(asked.kind, asked.request):
-                found.wrong.append(f"{id} has another answer than it should: {answer[:300]!r}")
+        if fields["state"] is not None:
+            _check_unit(found, history, asked, fields, settings.max_attempts, poison=id.partition("-")[0] in may_die)
+        elif asked.outcome == "acknowledged":
+            found.lost.append(id)
     found.doubled += history.changed
     found.wrong += [f"{id} was worked on and never sent" for id in runs if id not in history.asked and _is_ours(id)]
     found.wrong += [f"{id} was worked on {count} times" for id, count in runs.items() if count > 3 + 10]
     found.wrong += _stray_keys(redis, history)
     return found
+
+
+def _check_unit(
+    found: Findings, history: History, asked: Asked, fields: dict[str, Any], most: int, *, poison: bool
+) -> None:
+    id, state, answer = asked.id, fields["state"], fields["answer"]
+    if asked.outcome == "refused":
+        found.wrong.append(f"{id} was refused and yet written down")
+    if int(fields["attempts"] or 0) > most:
+        found.wrong.append(f"{id} was begun {fields['attempts']!r} times")
+    if state == b"dead":
+        found.dead.append(id)
+        if not poison:
+            found.wrong.append(f"{id} is dead and was no poison: {fields['cause']!r} {fields['error']!r}")
+    elif state != b"done":
+        found.lost.append(f"{id} is {state!r}")
+    else:
+        found.answered += 1
+        if poison:
+            found.wrong.append(f"{id} is poison and was answered")
+        history.see(id, answer)
+        if unmarked(answer) != expected(asked.kind, asked.request):
+            found.wrong.append(f"{id} has another answer than it should: {answer[:300]!r}")
 
 
 def read_units(redis: Redis, ids: list[str]) -> Any:

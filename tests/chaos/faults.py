@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
+import resource
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from tests.chaos.rig import children, kill_group
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
 
     from tests.chaos.proxy import Mode
@@ -133,6 +134,15 @@ def fill_redis(rig: Rig, rng: random.Random) -> None:
     rig.server.redis.config_set("maxmemory", 1_000_000)
     time.sleep(rng.uniform(2.0, 4.0))
     rig.server.redis.config_set("maxmemory", 0)
+
+
+def full_disk(rig: Rig, rng: random.Random) -> None:
+    """Let redis-server's files grow no further for some seconds: with an append-only file it refuses every write."""
+    assert rig.server.process
+    pid, limit = rig.server.process.pid, resource.RLIMIT_FSIZE
+    resource.prlimit(pid, limit, (1, resource.RLIM_INFINITY))
+    time.sleep(rng.uniform(2.0, 4.0))
+    resource.prlimit(pid, limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 def nothing(rig: Rig, rng: random.Random) -> None:

@@ -52,7 +52,8 @@ class Load:
         self._seed = seed
         self._enough = threading.Event()
         self._threads = [
-            threading.Thread(target=self._send, args=(number, units // threads), daemon=True) for number in range(threads)
+            threading.Thread(target=self._send, args=(number, units // threads), daemon=True)
+            for number in range(threads)
         ]
         self.faults: list[BaseException] = []
 
@@ -76,10 +77,7 @@ class Load:
         try:
             with Client(settings=self._settings) as client:
                 while sent < most or not self._enough.is_set():
-                    if self._special and sent % 10 == 5:
-                        word = self._special.pop()
-                    else:
-                        word = "plain"
+                    word = self._special.pop() if self._special and sent % 10 == 5 else "plain"
                     self._ask(client, rng, f"{word}-{number}-{sent}")
                     sent += 1
                     time.sleep(self._pace)

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from redis import Redis
@@ -51,7 +51,8 @@ class Server:
         command = [program, "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder), "--save", ""]
         command += ["--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction"]
         with (self.folder / "redis.log").open("ab") as log:
-            self.process = subprocess.Popen([*command, *self._arguments], stdout=log, stderr=log)
+            # Like this process it ignores SIGXFSZ, so that a file that may not grow is an error and not its end.
+            self.process = subprocess.Popen([*command, *self._arguments], stdout=log, stderr=log, restore_signals=False)
         until(self.answers, "redis-server to answer")
 
     def answers(self) -> bool:
@@ -133,7 +134,9 @@ class Workers:
 class Rig:
     """A Redis, a proxy before it, workers and clients that reach it through the proxy."""
 
-    def __init__(self, folder: Path, *, workers: int = 2, concurrency: int = 2, server: tuple[str, ...] = (), **variables: str):
+    def __init__(
+        self, folder: Path, *, workers: int = 2, concurrency: int = 2, server: tuple[str, ...] = (), **variables: str
+    ):
         """Start nothing yet. ``server`` are arguments of redis-server, ``variables`` settings of clients and workers."""
         self.folder = folder
         (folder / "redis").mkdir()
@@ -154,7 +157,7 @@ class Rig:
         """Seconds that workers took to end on SIGTERM."""
         self._probe: Client | None = None
 
-    def __enter__(self) -> Rig:
+    def __enter__(self) -> Self:
         """Return itself."""
         return self
 

@@ -102,7 +102,14 @@ def run(
         watcher.stop()
         findings = check(rig.server.redis, history, rig.direct, may_die=may_die)
         return Outcome(
-            name, findings, recoveries, rig.took + stops, dict(history.calls), len(rig.workers.ended), rig.workers.log, left
+            name,
+            findings,
+            recoveries,
+            rig.took + stops,
+            dict(history.calls),
+            len(rig.workers.ended),
+            rig.workers.log,
+            left,
         )
 
 
@@ -110,6 +117,17 @@ def row(outcome: Outcome, plain: Any = None) -> str:
     """Return the line of a table in Markdown."""
     found = outcome.findings
     recovery = max(outcome.recoveries, default=0.0)
-    cells = [outcome.name, f"{found.acknowledged:,}", len(found.lost), len(found.doubled), len(found.dead), f"{recovery:.1f}"]
-    cells += ["", "", "", ""] if plain is None else [f"{plain.acknowledged:,}", plain.lost, plain.doubled, f"{plain.recovery:.1f}"]
+    cells = [
+        outcome.name,
+        f"{found.acknowledged:,}",
+        len(found.lost),
+        len(found.doubled),
+        len(found.dead),
+        f"{recovery:.1f}",
+    ]
+    cells += (
+        ["", "", "", ""]
+        if plain is None
+        else [f"{plain.acknowledged:,}", plain.lost, plain.doubled, f"{plain.recovery:.1f}"]
+    )
     return "| " + " | ".join(map(str, cells)) + " |"

@@ -1,4 +1,4 @@
-"""A worker for chaos: ``taquin`` that notes every attempt in a file, and does the harm that the id of a unit asks for."""
+"""A worker for chaos: ``taquin``, which notes every attempt, and does the harm that the id of a unit asks for."""
 
 from __future__ import annotations
 
