@@ -40,7 +40,7 @@ class BadGoal(BadInput):
 class BadBoard(BadInput):
     """A board that is not an arrangement of the goal's tiles.
 
-    ``problems`` holds the names of everything wrong with it (see ``taquin.puzzle.Problems``), and
+    ``problems`` holds the names of everything wrong with it (see ``taquin.puzzle.Problem``), and
     ``index`` the row of the batch in which it stands (None for a single board).
     """
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # A block's boards stay in the cache of one core, and are enough to make the cost of calling NumPy small.
 BLOCK_BYTES: Final = 1 << 19
-BLOCK_BOARDS: Final = range(64, 32_768 + 1)
+BLOCK_BOARDS: Final = range(16, 32_768 + 1)
 
 
 class Checked(NamedTuple):

@@ -94,6 +94,7 @@ def repair(
     broken = checked.problems != 0
     result.cells[broken] = BAD
     unsolvable = np.flatnonzero(~(checked.solvable | broken))
+    # All in one pass over blocks that fit the cache: choose, exchange, and check what is served once more.
     for block, sorter in blocks(len(unsolvable), target):
         which = unsolvable[block]
         rows = result.boards.take(which, axis=0)
