@@ -86,7 +86,7 @@ def test_the_image_is_small_and_starts_without_a_shell(stack: Stack) -> None:
 
     assert image["Size"] - base["Size"] < 300_000_000
     assert image["Config"]["Entrypoint"] == ["taquin"]
-    assert image["Config"]["Healthcheck"]["Test"] == ["CMD", "taquin", "health"]
+    assert image["Config"]["Healthcheck"]["Test"] == ["CMD", "python", "-m", "taquin.health"]
 
 
 def test_stopped_workers_exit_by_themselves_and_lose_nothing(stack: Stack) -> None:
