@@ -61,6 +61,14 @@ test-stack: $(STAMP) ## The tests of docker-compose.yml and the image, on a Dock
 	@docker compose version >/dev/null 2>&1 || { echo "make test-stack needs the compose plugin (docker compose version 2.24 or newer)." >&2; exit 1; }
 	$(PYTEST) -m docker tests/stack $(ARGS)
 
+.PHONY: chaos
+chaos: $(STAMP) ## Break the running system in every way, for a long time: ARGS="--seed 7 -k kill" repeats a run
+	$(PYTEST) -m chaos tests/chaos $(ARGS)
+
+.PHONY: chaos-short
+chaos-short: $(STAMP) ## A selection of it, in some minutes
+	$(PYTEST) -m "chaos and short" tests/chaos $(ARGS)
+
 .PHONY: bench
 bench: $(STAMP) ## The speed of the arithmetic against the textbook loop in C++, side by side
 	$(PY) benchmarks/arithmetic.py $(ARGS)
