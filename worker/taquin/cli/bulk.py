@@ -215,7 +215,7 @@ def results(
                 written += len(chunk)
                 bar.update(task, completed=written)
     if out != "-":
-        drawing.err().print(f"{written:,} answers in {out}")
+        drawing.err().print(f"{written:,} answers in {out}", soft_wrap=True)
 
 
 def _submitted(job: Job, bar: Bar, *, wait: bool, as_json: bool) -> None:
@@ -229,7 +229,7 @@ def _submitted(job: Job, bar: Bar, *, wait: bool, as_json: bool) -> None:
         typer.echo(json.dumps(_described(job, progress)))
     if wait:
         bar.stop()
-        bar.console.print(_summary(progress))
+        bar.console.print(_summary(progress), soft_wrap=True)
         _exit(progress)
 
 

@@ -54,9 +54,7 @@ def boards_bar(console: Console) -> Progress:
 
 def show_table(table: Table) -> None:
     """Print a table with a line a row on standard output, however narrow the terminal is."""
-    console = out()
-    width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
-    console.print(table, width=width, crop=False, soft_wrap=True)
+    Console(highlight=False, width=WIDEST).print(table)
 
 
 class _Boards(ProgressColumn):

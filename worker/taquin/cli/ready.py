@@ -41,7 +41,7 @@ def claim(
         named = {"band": band, "goal": read_goal(goal)}
         ready = client.take(shape, **named) if confirm else client.claim(shape, lease=lease, **named)
     if ready is None:
-        drawing.err().print(f"the pool of {band} boards of {shape} is empty")
+        drawing.err().print(f"the pool of {band} boards of {shape} is empty", soft_wrap=True)
         raise typer.Exit(1)
     if as_json:
         typer.echo(json.dumps(asdict(ready) | {"confirmed": confirm}))
@@ -95,7 +95,7 @@ def events(
             if as_json:
                 typer.echo(json.dumps({"id": event.id, "event": event.name} | event.fields))
             else:
-                typer.echo(f"{_moment(event.id)}  {event.name:<14}{_told(event.fields)}")
+                typer.echo(f"{_moment(event.id)}  {event.name:<15}{_told(event.fields)}")
 
 
 def _events(client: Client, group: str | None, consumer: str, *, follow: bool) -> Iterator[Event]:
