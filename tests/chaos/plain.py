@@ -41,7 +41,7 @@ class PlainRig(Rig):
     """A rig whose workers and probes are plain Celery's."""
 
     def __init__(self, folder: Path, *, workers: int = 2, server: tuple[str, ...] = ()):
-        """Start nothing yet but Redis."""
+        """Start Redis alone."""
         super().__init__(folder, workers=workers, server=server)
         self.app = make_app(self.url)
         self.workers.program = [sys.executable, "-m", "celery", "-A", "tests.chaos.plain_worker", "--quiet", "worker"]

@@ -137,7 +137,7 @@ class Rig:
     def __init__(
         self, folder: Path, *, workers: int = 2, concurrency: int = 2, server: tuple[str, ...] = (), **variables: str
     ):
-        """Start nothing yet. ``server`` are arguments of redis-server, ``variables`` settings of clients and workers."""
+        """Start Redis alone. ``server`` are its arguments, ``variables`` settings of clients and workers."""
         self.folder = folder
         (folder / "redis").mkdir()
         (folder / "workers").mkdir()

@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import time
+from pathlib import Path
 from uuid import uuid4
 
 from celery.exceptions import SoftTimeLimitExceeded
@@ -41,6 +42,12 @@ def slow():
 
 def long():
     time.sleep(2.0)
+
+
+def patient():
+    """Wait as long as a file is there."""
+    while Path(os.environ["CHAOS_RUNS"]).with_name("patient").exists():
+        time.sleep(0.05)
 
 
 def segfault():
@@ -81,7 +88,7 @@ def fail():
 
 
 HARM = {
-    harm.__name__: harm for harm in (slow, long, segfault, memory, loop, hang, parent, stopper, fail)
+    harm.__name__: harm for harm in (slow, long, patient, segfault, memory, loop, hang, parent, stopper, fail)
 }  # by the first word of the unit's id
 
 tasks.Work.settle = settle
