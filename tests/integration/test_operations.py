@@ -17,7 +17,8 @@ import structlog
 from celery import Celery
 from prometheus_client.parser import text_string_to_metric_families
 
-from taquin import Client, GaveUp
+from taquin import Client, GaveUp, Settings
+from taquin.connection import connect
 from taquin.embedded import run_redis, run_worker
 from taquin.health import STALE_AFTER, read_health
 
@@ -87,7 +88,6 @@ def test_a_worker_whose_pool_begins_nothing_is_not_healthy(environment):
         Client(redis.url) as client,
     ):
         beat = beat_of(worker)
-        client.repair(UNSOLVABLE)
         stopped = children_of(worker.process.pid)
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
@@ -187,6 +187,8 @@ def test_metrics_are_the_truth_also_after_children_died(environment, tmp_path):
         progress = job.wait(60)
         with pytest.raises(GaveUp):
             poison.answer()
+        with connect(Settings(redis_url=redis.url)) as raw:
+            wait_for(lambda: not raw.exists("unacked", "interactive", "bulk"))  # or it would be lost work
         for pid in children_of(worker.process.pid):
             os.kill(pid, signal.SIGKILL)
         assert client.repair(UNSOLVABLE).status == "repaired"
@@ -262,3 +264,34 @@ def test_work_that_fails_is_logged_and_counted_as_what_it_was(environment, tmp_p
             found = metrics_of(worker)
         assert (line["id"], line["outcome"], line["level"]) == (handle.id, outcome, "error")
         assert found["taquin_tasks_total", *sorted((outcome, "taquin.work"))] == 1
+
+
+def test_doctor_and_stats_on_a_server_that_is_right_and_on_one_that_is_not(environment):
+    right = ("--appendonly", "yes", "--maxmemory", "100mb")
+    with run_redis("server", arguments=right) as redis, run_worker(redis.url, environment=environment):
+        env = {"TAQUIN_REDIS_URL": redis.url}
+        with Client(redis.url) as client:
+            client.repair(UNSOLVABLE)
+        with connect(Settings(redis_url=redis.url)) as raw:
+            wait_for(lambda: raw.exists("taquin:workers"))
+        done = taquin("doctor", "--json", env=env)
+        assert done.returncode == 0, done.stdout
+        assert {json.loads(line)["status"] for line in done.stdout.splitlines()} == {"ok"}
+        said = json.loads(taquin("stats", "--json", env=env).stdout)
+        assert [worker["queues"] for worker in said["workers"]] == [["bulk", "interactive"]]
+        assert [queue["name"] for queue in said["queues"]] == ["interactive", "bulk"]
+        assert "interactive" in taquin("stats", env=env).stdout
+    wrong = ("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+    with run_redis("server", arguments=wrong) as redis:
+        done = taquin("doctor", "--json", env={"TAQUIN_REDIS_URL": redis.url})
+        assert done.returncode == 1
+        found = {said["check"]: said["status"] for said in map(json.loads, done.stdout.splitlines())}
+        assert (found["eviction"], found["persistence"], found["workers"]) == ("problem", "warning", "problem")
+
+
+def test_a_worker_that_ends_is_not_seen_any_more(environment):
+    with run_redis("server") as redis, connect(Settings(redis_url=redis.url)) as raw:
+        with run_worker(redis.url, environment=environment):
+            wait_for(lambda: raw.hlen("taquin:workers") == 1)
+            assert raw.pttl("taquin:workers") > 0
+        assert raw.hlen("taquin:workers") == 0

@@ -50,7 +50,7 @@ def test_version(run):
 def test_help_names_every_command(run):
     status, out, _ = run("--help")
     assert status == 0
-    for command in ("demo", "check", "repair", "send", "worker", "health"):
+    for command in ("demo", "check", "repair", "send", "worker", "health", "doctor", "stats"):
         assert command in out
 
 

@@ -142,7 +142,7 @@ def test_names_and_units_are_those_of_prometheus(metrics):
 
 def test_what_stands_in_redis(metrics, surveyed):
     marked = PoolCount("4x4:hard", ready=5, claimed=2, low=10, high=20, refills=True)
-    surveyed[0] = survey([marked], [Queue("bulk", 7, 1.5, 9), Queue("interactive", 1, None, 9)])
+    surveyed[0] = survey([marked], [Queue("bulk", 7, 1.5, 9, 8), Queue("interactive", 1, None, 9, 8)])
     found = read(metrics)
     assert found["taquin_queue_messages", "bulk"] == 7
     assert found["taquin_queue_oldest_seconds", "bulk"] == 1.5

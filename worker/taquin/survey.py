@@ -36,7 +36,9 @@ class Queue:
     waiting: int
     oldest: float | None
     sent: int
-    """Units of the ledger that were ever sent here; the difference of two surveys is a rate."""
+    """Messages for units of the ledger that were ever sent here; the difference of two surveys is a rate."""
+    begun: int
+    """The number of the last of them that was begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,9 @@ def take_survey(redis: Redis, settings: Settings) -> Survey:
         for queue in QUEUES:
             read.llen(queue).lindex(queue, -1)
         read.zcard(f"{prefix}due").zrange(f"{prefix}due", 0, 0, withscores=True).zcard(f"{prefix}dead")
-        read.hmget(f"{prefix}queues", [f"{queue}:sent" for queue in QUEUES])
+        read.hmget(f"{prefix}queues", [f"{queue}:{field}" for field in ("sent", "begun") for queue in QUEUES])
         read.hgetall(f"{prefix}workers").info("memory")
-        clock, *ends, unfinished, due, dead, sent, workers, memory = read.execute()
+        clock, *ends, unfinished, due, dead, numbers, workers, memory = read.execute()
         now = clock[0] + clock[1] / 1e6
         overdue: Any = redis.zcount(f"{prefix}due", "-inf", round(now * 1000))
         tails = [_unit_of(message) for message in ends[1::2]]
@@ -102,8 +104,10 @@ def take_survey(redis: Redis, settings: Settings) -> Survey:
     return Survey(
         time=now,
         queues=[
-            Queue(name, length, max(0.0, age) if age is not None else (None if length else 0.0), int(count or 0))
-            for name, length, age, count in zip(QUEUES, ends[::2], ages, sent, strict=True)
+            Queue(name, length, _age(length, age), int(sent or 0), int(begun or 0))
+            for name, length, age, sent, begun in zip(
+                QUEUES, ends[::2], ages, numbers[: len(QUEUES)], numbers[len(QUEUES) :], strict=True
+            )
         ],
         unfinished=unfinished,
         overdue=overdue,
@@ -145,6 +149,12 @@ def _workers(known: dict[bytes, bytes], now: float) -> list[Worker]:
         if now - worker.seen <= GONE_AFTER:
             workers.append(worker)
     return workers
+
+
+def _age(length: int, age: float | None) -> float | None:
+    if not length:
+        return 0.0
+    return None if age is None else max(0.0, age)
 
 
 def _unit_of(message: bytes | None) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from taquin.cli import boards, bulk, demo, operate, ready
+from taquin.cli import boards, bulk, demo, doctor, operate, ready, stats
 from taquin.errors import BadInput, Conflict, TaquinError, Unknown
 from taquin.version import __version__
 
@@ -40,6 +40,8 @@ app.command()(ready.pools)
 app.command()(ready.events)
 app.command()(operate.worker)
 app.command()(operate.health)
+app.command()(doctor.doctor)
+app.command()(stats.stats)
 
 
 def _version(wanted: bool) -> None:
