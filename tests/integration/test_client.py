@@ -168,7 +168,7 @@ def test_waiting_leaves_no_subscription_and_one_thread(client, live_redis):
 
 def test_a_wait_that_is_told_nothing_still_ends(client, monkeypatch):
     """The ledger counts, not the word of the channel."""
-    monkeypatch.setattr("taquin.client.READ_AGAIN", 0.1)
+    monkeypatch.setattr("taquin.client.core.READ_AGAIN", 0.1)
     monkeypatch.setattr(client._inbox, "_wake", lambda _: None)
     assert client.validate(SOLVABLE).status == "solvable"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
@@ -74,6 +74,9 @@ class Inbox:
             listener, self._listener = self._listener, None
             self._closed.set()
         if listener is not None and self._pid == os.getpid():
+            # A word to itself, so that it does not listen on until it looks up.
+            with suppress(RedisError, OSError), connect(self._settings, retries=0) as redis:
+                redis.publish(self.channel, "")
             listener.join(timeout=2 * LOOK_UP)
 
     def _listen(self) -> None:
