@@ -13,6 +13,7 @@ American Mathematical Monthly 106, 1999). This is one rule for odd and even widt
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from taquin.puzzle.network import Sorter
+
+SHORT: Final = 256
+"""Elements up to which inversions are counted by insertion."""
 
 # A block's boards stay in the cache of one core, and are enough to make the cost of calling NumPy small.
 BLOCK_BYTES: Final = 1 << 19
@@ -166,13 +170,15 @@ def _diagnose(boards: Array, goal: Goal) -> NDArray[np.uint16]:
     return flags
 
 
-def evidence(board: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") -> Evidence:
+def evidence(
+    board: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last", *, known_good: bool = False
+) -> Evidence:
     """Give the numbers that the verdict on one board, as rows or flat, rests on, and a sentence about them.
 
     For the goal ``blank-last`` these are the textbook's: inversions N and the blank's row K from the bottom. With an
     even width the board is solvable if N + K is odd, with an odd width if N is even. For other goals they are the
     parity of the permutation that takes the board to the goal, the blank included, and the distance between the two
-    blanks, which must agree.
+    blanks, which must agree. ``known_good`` leaves out the search for problems, on a board that ``examine`` has passed.
 
     Raises:
         BadBoard: if the board has problems.
@@ -180,15 +186,24 @@ def evidence(board: ArrayLike, shape: ShapeLike, goal: GoalLike = "blank-last") 
     """
     target = resolve(goal, parse_shape(shape))
     batch = as_board(board, target.shape)
-    checked = check_batch(batch, target)
-    refuse_bad(checked, single=True)
-    return evidence_of(batch[0], target, solvable=bool(checked.solvable[0]))
+    if not known_good:
+        refuse_bad(check_batch(batch, target), single=True)
+    return _evidence_of(batch[0], target)
 
 
-def evidence_of(board: Array, goal: Goal, *, solvable: bool) -> Evidence:
-    """Do the work of ``evidence`` on a good board, (cells,), whose verdict is known."""
+def _evidence_of(board: Array, goal: Goal) -> Evidence:
     shape = goal.shape
-    row, col = divmod(int(np.flatnonzero(board == 0)[0]), shape.cols)
+    row, col = divmod(int(board.argmin()), shape.cols)
+    goal_row, goal_col = divmod(goal.blank, shape.cols)
+    distance = abs(row - goal_row) + abs(col - goal_col)
+    odd = False
+    if shape.is_line:
+        solvable = np.array_equal(board[board != 0], goal.tiles)
+    elif goal.distinct:
+        odd = permutation_is_odd(np.argsort(goal.board)[np.searchsorted(goal.ordered, board)])
+        solvable = odd == bool(distance & 1)
+    else:
+        solvable = True
     facts: dict[str, Any] = {
         "solvable": solvable,
         "blank": (row, col),
@@ -205,10 +220,7 @@ def evidence_of(board: Array, goal: Goal, *, solvable: bool) -> Evidence:
     if not goal.distinct:
         why = "The goal has equal tiles, and exchanging two of them goes unseen"
         return Evidence(rule="repeated", sentence=f"{why}: {verdict}.", **facts)
-    goal_row, goal_col = divmod(goal.blank, shape.cols)
-    distance = abs(row - goal_row) + abs(col - goal_col)
-    places = np.argsort(goal.board)[np.searchsorted(goal.ordered, board)]
-    permutation: Literal["even", "odd"] = "odd" if permutation_is_odd(places) else "even"
+    permutation = _parity(odd)
     facts |= {"permutation": permutation, "blank_distance": distance}
     if not np.array_equal(goal.tiles, np.arange(1, shape.cells)) or goal.blank != shape.cells - 1:
         relation = "they agree" if permutation == _parity(distance) else "they differ"
@@ -232,12 +244,21 @@ def _parity(number: int) -> Literal["even", "odd"]:
 
 
 def count_inversions(sequence: Array) -> int:
-    """Count the pairs of which the larger comes first in a sequence, (n,), by merging ever longer sorted runs.
+    """Count the pairs of which the larger comes first in a sequence, (n,).
 
-    When two sorted runs are merged, each element of the first moves back by as many places as there are smaller
-    elements in the second, so the places where the first run ends up count the inversions between the two (Knuth,
-    volume 3, 5.2.4). All pairs of runs are merged by one call.
+    The elements of a short one are inserted into a sorted list, each of them before those that are larger. That takes
+    quadratic time, so of a long one ever longer sorted runs are merged: each element of the first run moves back by as
+    many places as there are smaller elements in the second, and the places where the first run ends up count the
+    inversions between the two (Knuth, volume 3, 5.2.4). All pairs of runs are merged by one call.
     """
+    if len(sequence) <= SHORT:
+        inserted: list[int] = []
+        larger = 0
+        for behind, element in enumerate(sequence.tolist()):
+            place = bisect_right(inserted, element)
+            larger += behind - place
+            inserted.insert(place, element)
+        return larger
     size = 1 << max(len(sequence) - 1, 0).bit_length()
     runs = np.full(size, np.iinfo(np.int64).max)  # what fills it up is at its end, and takes part in no inversion
     runs[: len(sequence)] = sequence
