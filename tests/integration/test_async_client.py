@@ -122,6 +122,7 @@ def test_pools_and_events(run):
         seen = [event async for event in client.events("async-test", "one", timeout=0.2)]
         assert job.id in [event.fields.get("job") for event in seen if event.name == "job.completed"]
         assert [event async for event in client.events("async-test", "one", timeout=0.2)] == []
+        assert {event.id for event in seen} <= {event.id async for event in client.look(timeout=0.2)}
 
     run(scenario)
 

@@ -215,6 +215,18 @@ class AsyncClient:
                     await self._redis.xack(stream, group, event.id)
             position.advance(events)
 
+    async def look(self, *, timeout: float | None = None) -> AsyncIterator[Event]:  # noqa: ASYNC109
+        """Iterate over the same events without a group: see ``Client.look``."""
+        position, last = Position(timeout, at=">"), "0"
+        while not position.over():
+            with reporting(self._settings):
+                reply = await self._redis.xread({stream_of(self._settings): last}, count=BATCH, block=position.block)
+            events = parse_events(reply)
+            for event in events:
+                yield event
+            last = events[-1].id if events else last
+            position.advance(events)
+
     @asynccontextmanager
     async def expect(self, id: str, verb: str) -> AsyncIterator[asyncio.Event]:
         """Within this context the event is set whenever ``id`` may be settled; for the classes of this module."""

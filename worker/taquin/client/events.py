@@ -37,11 +37,11 @@ class Event:
 class Position:
     """Where a reader of the stream stands: first at what it has not acknowledged, then at what is new."""
 
-    def __init__(self, timeout: float | None) -> None:
+    def __init__(self, timeout: float | None, at: str = "0") -> None:
         """End after ``timeout`` seconds without an event; None goes on for ever."""
         self._timeout = timeout
         self._waited = 0.0
-        self.at = "0"
+        self.at = at
 
     @property
     def block(self) -> int | None:
@@ -86,15 +86,14 @@ def read_events(redis: Redis, settings: Settings, group: str, consumer: str, tim
 
 def look_at_events(redis: Redis, settings: Settings, timeout: float | None) -> Iterator[Event]:
     """Iterate over all events that are kept, the oldest first, then over new ones; nothing is acknowledged."""
-    at, waited = "0", 0.0
-    while timeout is None or waited < timeout:
-        block = BLOCK if timeout is None else min(BLOCK, timeout - waited)
+    position, last = Position(timeout, at=">"), "0"
+    while not position.over():
         with reporting(settings):
-            events = parse_events(
-                redis.xread({stream_of(settings): at}, count=BATCH, block=max(1, round(1000 * block)))
-            )
+            reply = redis.xread({stream_of(settings): last}, count=BATCH, block=position.block)
+        events = parse_events(reply)
         yield from events
-        at, waited = (events[-1].id, 0.0) if events else (at, waited + block)
+        last = events[-1].id if events else last
+        position.advance(events)
 
 
 def stream_of(settings: Settings) -> str:
