@@ -85,8 +85,13 @@ class Jobs:
             raise _conflict(job)
         return bool(result == b"new")
 
-    def add(self, job: str, k: int, boards: int, payload: bytes, notes: bytes = b"") -> bool:
+    def add(
+        self, job: str, k: int, boards: int, payload: bytes, notes: bytes = b"", *, repeatable: bool = True
+    ) -> bool:
         """Write chunk ``k`` down; True if it is new, False if the same was added before.
+
+        ``repeatable`` keeps a digest of the boards, by which a submission under the same key is told from another one;
+        without it chunk ``k`` is taken to be the same.
 
         Raises:
             Conflict: chunk ``k`` of this job holds other boards, or the job takes no more.
@@ -94,7 +99,7 @@ class Jobs:
             Unknown: the job was cancelled or has expired.
         """
         settings = self._settings
-        digest = blake2b(payload + notes, digest_size=16).hexdigest()
+        digest = blake2b(payload + notes, digest_size=16).hexdigest() if repeatable else "-"
         again, most = ms(settings.resend_after), settings.max_waiting
         result = self._call("add", job, k, boards, payload, digest, notes, again, most)
         if result in {b"gone", b"cancelled"}:

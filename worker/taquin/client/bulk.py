@@ -182,7 +182,7 @@ class JobVerbs(Core):
                 for k, packed in enumerate(itertools.chain([first], chunks)):
                     if k >= in_flight:
                         self._wait_for_room(id, k, in_flight, told, wait=wait, timeout=timeout)
-                    self._add(id, k, packed, wait=wait, timeout=timeout)
+                    self._add(id, k, packed, repeatable=key is not None, wait=wait, timeout=timeout)
                     count, total = k + 1, total + packed.boards
             self._jobs.seal(id, count, total)
         except BaseException as error:
@@ -204,11 +204,11 @@ class JobVerbs(Core):
                 raise Busy(f"{in_flight} chunks of job {id} are on their way: add workers, or let submit wait")
             told.wait(pause(deadline, lambda: _no_room(id, timeout)))
 
-    def _add(self, id: str, k: int, packed: Packed, *, wait: bool, timeout: float | None) -> None:
+    def _add(self, id: str, k: int, packed: Packed, *, repeatable: bool, wait: bool, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             try:
-                new = self._jobs.add(id, k, *packed)
+                new = self._jobs.add(id, k, *packed, repeatable=repeatable)
             except Busy:
                 if not wait:
                     raise
