@@ -70,8 +70,10 @@ chaos-short: $(STAMP) ## A selection of it, in some minutes
 	$(PYTEST) -m "chaos and short" tests/chaos $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## The speed of the arithmetic against the textbook loop in C++, side by side
-	$(PY) benchmarks/arithmetic.py $(ARGS)
+bench: $(STAMP) ## Speed against C++, raw Redis and plain Celery, side by side in one run
+	$(PY) benchmarks/arithmetic.py
+	$(PY) benchmarks/generation.py
+	$(PY) benchmarks/pipeline.py $(ARGS)
 
 .PHONY: format
 format: $(STAMP) ## Format the code and mend what ruff can mend
