@@ -299,6 +299,20 @@ def test_a_deep_backlog_is_not_multiplied(ledger, redis):
     assert ledger.sweep("s") == [Overdue("u0", "interactive")]
 
 
+def test_a_second_message_does_not_have_the_whole_line_sent_again(ledger, redis):
+    """The first message of a unit that was sent again comes long before its second: the line has not passed that."""
+    submit(ledger, "first")
+    expire_lease(redis, "first")
+    for number in range(10):
+        submit(ledger, f"u{number}")
+    assert ledger.sweep("s") == [Overdue("first", "interactive")]
+    redis.lpush("interactive", "the line")
+    assert ledger.begin("first")
+    for number in range(10):
+        expire_lease(redis, f"u{number}")
+    assert ledger.sweep("s") == []
+
+
 def test_the_queues_are_counted_apart(ledger, redis):
     ledger.submit("i", "repair", "interactive", b"{}")
     ledger.submit("b", "repair", "bulk", b"{}")

@@ -20,7 +20,7 @@ Keys (P is the settable prefix, "taquin:" by default; all times are milliseconds
                 created begun finished died
   P due         sorted set: id -> when to look at it again (nobody began it, or its lease is over)
   P dead        sorted set: id -> when it died
-  P queues      hash: <queue>:sent, the last seq given; <queue>:begun, the highest seq begun
+  P queues      hash: <queue>:sent, the last seq given; <queue>:begun, the highest seq begun of what was sent once
   P sweeper     string: who sweeps at present; expires
 
 Call: KEYS = due, dead, queues; ARGV = prefix, most events kept, verb, and what the verb takes. Every verb may
@@ -121,8 +121,8 @@ end
 -- id, token, lease in milliseconds of each queue's work (interactive, bulk), most attempts
 -- -> {run, kind, payload, attempt, and of a chunk the job's request and its boards} | {gone} | {done} | {dead} | {leased}
 function verbs.begin(id, token, lease_interactive, lease_bulk, most)
-  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run', 'job', 'boards')
-  local state, kind, payload, attempts, queue, seq, run, job, boards = unpack(unit, 1, 9)
+  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run', 'job', 'boards', 'sends')
+  local state, kind, payload, attempts, queue, seq, run, job, boards, sends = unpack(unit, 1, 10)
   if not state then
     return {'gone'}
   end
@@ -151,7 +151,8 @@ function verbs.begin(id, token, lease_interactive, lease_bulk, most)
   attempts = redis.call('HINCRBY', work(id), 'attempts', 1)
   redis.call('HSET', work(id), 'state', 'running', 'run', token, 'begun', number(now))
   redis.call('ZADD', due, number(now + int(lease)), id)
-  if int(seq) > int(redis.call('HGET', queues, queue .. ':begun')) then
+  -- Of work that was sent again it is unknown which message this is: if it is the first, the last is far behind it.
+  if int(sends) == 1 and int(seq) > int(redis.call('HGET', queues, queue .. ':begun')) then
     redis.call('HSET', queues, queue .. ':begun', seq)
   end
   return {'run', kind, payload, attempts, asked or '', int(boards)}
