@@ -9,6 +9,7 @@ import pytest
 from redis import Redis
 
 from tests.chaos.conftest import ROWS
+from tests.chaos.load import IN_FLIGHT
 from tests.chaos.rig import until
 from tests.chaos.run import row, run
 from tests.unit.test_guard import BAD, GOOD, OLD, message
@@ -36,8 +37,7 @@ def test_bad_messages_cost_themselves_alone(seed, long, folder):
         sent.extend(some)
         for bad in some:
             rig.server.redis.lpush(rng.choice(("interactive", "bulk")), bad)
-        # Until they have been looked at: what is cut is dropped, so that Redis's keys stay to be accounted for.
-        until(lambda: rig.server.redis.llen("interactive") + rig.server.redis.llen("bulk") < 60, "the queues to drain")
+        until(lambda: rig.server.redis.llen("interactive") < IN_FLIGHT + 10, "the queue to be worked off")
 
     outcome = run(
         "bad messages", push, folder, seed=seed, units=5_000 if long else 300, times=5 if long else 1, workers=1
@@ -74,4 +74,4 @@ def test_messages_of_other_clients_are_answered(seed, folder):
             until(all_there, "every answer")
 
     run("other clients", push, folder, seed=seed, units=100, times=1).must_hold()
-    assert {json.loads(answer)["result"]["status"] for answer in answers.values()} == {"unsolvable"}
+    assert {json.loads(answer)["result"]["status"] for answer in answers.values()} == {"solvable"}
