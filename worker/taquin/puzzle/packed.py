@@ -8,7 +8,7 @@ Boards follow each other without header or separator, row-major, in one of three
 - ``u16``: two bytes a cell, the low one first; labels up to 65,535.
 
 A chunk's answer is one status byte a board: 0 solvable, 1 unsolvable, 2 repaired, or 128 and flags for what is wrong
-with the board: the six flags of ``Problem`` that an array can have, or 64 for what is no board of that shape at all.
+with the board: the six flags of ``Problem`` that an array can have.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 SOLVABLE: Final = 0
 UNSOLVABLE: Final = 1
 REPAIRED: Final = 2
-NOT_A_BOARD: Final = 64
 INVALID: Final = 128
 
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
