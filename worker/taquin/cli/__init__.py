@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from taquin.cli import boards, bulk, demo, doctor, operate, ready, stats
+from taquin.cli import boards, bulk, dead, demo, doctor, operate, ready, stats
 from taquin.errors import BadInput, Conflict, TaquinError, Unknown
 from taquin.version import __version__
 
@@ -42,6 +42,8 @@ app.command()(operate.worker)
 app.command()(operate.health)
 app.command()(doctor.doctor)
 app.command()(stats.stats)
+app.command()(dead.sweep)
+app.add_typer(dead.dead)
 
 
 def _version(wanted: bool) -> None:
