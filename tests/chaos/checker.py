@@ -66,16 +66,16 @@ class Watcher:
 
 
 def wait_until_quiet(redis: Redis, patience: float) -> list[str]:
-    """Wait until nothing is due, queued or unacknowledged; return what is left when the patience is over."""
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            left = leftovers(redis)
-        except RedisError as error:
-            left = [str(error)]
-        if not left or time.monotonic() > deadline:
-            return left
+    """Wait until nothing is due, queued or unacknowledged; return what is left after ``patience`` without progress."""
+    fewest, deadline = float("inf"), time.monotonic() + patience
+    while left := leftovers(redis):
+        due = redis.zcard("taquin:due")
+        if due < fewest:
+            fewest, deadline = due, time.monotonic() + patience
+        if time.monotonic() > deadline:
+            break
         time.sleep(0.1)
+    return left
 
 
 def leftovers(redis: Redis) -> list[str]:

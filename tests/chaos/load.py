@@ -62,7 +62,7 @@ class Load:
         for thread in self._threads:
             thread.start()
 
-    def finish(self, patience: float = 600.0) -> None:
+    def finish(self, patience: float = 1_800.0) -> None:
         """Let the threads end once they have sent what they must."""
         self._enough.set()
         for thread in self._threads:
@@ -81,7 +81,7 @@ class Load:
                     self._ask(client, rng, f"{word}-{number}-{sent}")
                     sent += 1
                     time.sleep(self._pace)
-                    while self._history.in_flight > IN_FLIGHT and not self._enough.is_set():
+                    while self._history.in_flight > IN_FLIGHT:
                         time.sleep(0.01)
         except BaseException as fault:  # noqa: BLE001  the run's main thread raises it
             self.faults.append(fault)

@@ -29,7 +29,7 @@ class Case:
 
 
 CASES = [
-    Case("kill -9 of a worker with its pool", faults.kill_worker, 40_000, 40, (1_000, 3)),
+    Case("kill -9 of a worker with its pool", faults.kill_worker, 40_000, 40, (1_000, 3), gap=(2.0, 6.0)),
     Case("kill -9 of a worker's main process", faults.kill_main, 5_000, 15, (400, 1)),
     Case("kill -9 of a pool process", faults.kill_child, 5_000, 20, (400, 2)),
     Case("SIGSTOP of a worker beyond its lease", faults.freeze_worker, 3_000, 4, (200, 1), special=("slow",) * 60),
@@ -59,6 +59,7 @@ CASES = [
 def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder):
     units, times = (case.units, case.times) if long or case.short is None else case.short
     (folder / "taquin").mkdir()
+    gap = case.gap if long else (0.3, 1.5)
     outcome = run(
         case.name,
         case.fault,
@@ -66,13 +67,13 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder):
         seed=seed,
         units=units,
         times=times,
-        gap=case.gap,
+        gap=gap,
         special=case.special,
     )
     plain = None
     if long and case.plain:
         (folder / "plain").mkdir()
-        plain = run_plain(case.fault, folder / "plain", seed=seed, units=units, times=times, gap=case.gap)
+        plain = run_plain(case.fault, folder / "plain", seed=seed, units=units, times=times, gap=gap)
     ROWS.append(row(outcome, plain))
     outcome.must_hold()
     assert outcome.findings.acknowledged >= units * 0.9

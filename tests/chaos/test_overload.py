@@ -42,7 +42,7 @@ def test_a_backlog_is_refused_at_its_cap_and_worked_off(seed, long, folder):
         assert history.calls["refused"] == 200
         assert rig.server.redis.llen("interactive") == cap
         rig.workers.start()
-        assert wait_until_quiet(rig.server.redis, 60.0 + cap / 50) == []
+        assert wait_until_quiet(rig.server.redis, QUIET) == []
         found = check(rig.server.redis, history, rig.direct)
         assert (found.lost, found.doubled, found.wrong, found.answered) == ([], [], [], cap)
         assert found.runs == cap
