@@ -50,7 +50,8 @@ def test_version(run):
 def test_help_names_every_command(run):
     status, out, _ = run("--help")
     assert status == 0
-    for command in ("demo", "check", "repair", "send", "worker", "health", "doctor", "stats"):
+    queue = ("send", "submit", "generate", "jobs", "job", "results", "claim", "pools", "events")
+    for command in ("demo", "check", "repair", *queue, "worker", "health", "doctor", "stats"):
         assert command in out
 
 
