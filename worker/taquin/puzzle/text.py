@@ -32,6 +32,9 @@ BLANKS: Final = ("0", "_", ".", "x")
 ROW_SEPARATORS: Final = ("\n", "/", " / ")
 CELL_SEPARATORS: Final = (" ", ",", ", ")
 
+# Of one board, so that a file without an empty line is not held in memory: far more than the largest board has.
+MOST_CELLS: Final = 1_000_000
+
 # Python may be told to read no number of more digits than these; no label comes near.
 MOST_DIGITS: Final = 640
 
@@ -65,9 +68,13 @@ def parse_board(text: str) -> list[list[Cell]]:
 
 
 def parse_boards(lines: Iterable[str | tuple[int, str]]) -> Iterator[TextBoard]:
-    """Read the boards of a text line by line, as they come; lines may bring their own numbers, (number, line)."""
+    """Read the boards of a text line by line, as they come; lines may bring their own numbers, (number, line).
+
+    Raises:
+        BadInput: if a board goes on for more cells than any board has.
+    """
     rows: list[list[Cell]] = []
-    begin = 0
+    begin = cells = 0
     for number, line in _numbered(lines):
         text = line.strip()
         if text.startswith("#"):
@@ -75,12 +82,18 @@ def parse_boards(lines: Iterable[str | tuple[int, str]]) -> Iterator[TextBoard]:
         one_line = "/" in text
         if rows and (one_line or not text):
             yield TextBoard(begin, _without_header(rows))
-            rows = []
+            rows, cells = [], 0
         if one_line:
             yield TextBoard(number, _without_header([_cells(part) for part in text.split("/")]))
         elif text:
             begin = begin if rows else number
             rows.append(_cells(text))
+            cells += len(rows[-1])
+            if cells > MOST_CELLS:
+                raise BadInput(
+                    f"The board that begins on line {begin} has more than {MOST_CELLS:,} cells: boards of several "
+                    f"lines have an empty line between them."
+                )
     if rows:
         yield TextBoard(begin, _without_header(rows))
 
