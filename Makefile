@@ -55,6 +55,15 @@ lint: $(STAMP) ## ruff, its formatting, mypy --strict, and the layers by import-
 .PHONY: check
 check: lint test ## Everything that must pass before a change is handed in: lint, then test
 
+# Each run brings its own servers and mostly waits, so a few may run beside each other even on two cores.
+.PHONY: chaos-short
+chaos-short: $(STAMP) ## Kills, cut connections, full Redis, poison: a selection of some minutes
+	$(PYTEST) -m "chaos and short" -n 3 --dist worksteal tests/chaos $(ARGS)
+
+.PHONY: chaos
+chaos: $(STAMP) ## All faults at full load, beside plain Celery, and a soak: make chaos ARGS="--minutes 30"
+	$(PYTEST) -m chaos tests/chaos --long $(ARGS)
+
 .PHONY: test-stack
 test-stack: $(STAMP) ## The tests of docker-compose.yml and the image, on a Docker engine
 	@docker info >/dev/null 2>&1 || { echo "make test-stack needs a Docker engine that answers \`docker info\`: none does here." >&2; exit 1; }

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("fault", "acknowledged", "lost", "doubled", "dead", "recovery, s")
 PLAIN = ("plain Celery: acknowledged", "lost", "run twice", "recovery, s")
-ROWS: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,10 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if ROWS:
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    rows = [
+        value for report in reports if report.when == "call" for name, value in report.user_properties if name == "row"
+    ]
+    if rows:
         terminalreporter.section("chaos")
         head = ["| " + " | ".join(COLUMNS + PLAIN) + " |", "| " + " | ".join(["---"] * len(COLUMNS + PLAIN)) + " |"]
-        terminalreporter.write_line("\n".join([*head, *ROWS]))
+        terminalreporter.write_line("\n".join([*head, *rows]))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 
 from tests.chaos import faults
-from tests.chaos.conftest import ROWS
 from tests.chaos.plain import run_plain
 from tests.chaos.run import row, run
 
@@ -56,7 +55,7 @@ CASES = [
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[pytest.mark.short] if case.short else [], id=case.name) for case in CASES]
 )
-def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder):
+def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder, record_property):
     units, times = (case.units, case.times) if long or case.short is None else case.short
     (folder / "taquin").mkdir()
     gap = case.gap if long else (0.3, 1.5)
@@ -74,6 +73,6 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder):
     if long and case.plain:
         (folder / "plain").mkdir()
         plain = run_plain(case.fault, folder / "plain", seed=seed, units=units, times=times, gap=gap)
-    ROWS.append(row(outcome, plain))
+    record_property("row", row(outcome, plain))
     outcome.must_hold()
     assert outcome.findings.acknowledged >= units * 0.9

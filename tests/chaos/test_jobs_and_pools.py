@@ -17,7 +17,6 @@ import pytest
 from taquin import Busy, Client, Unavailable, Unknown, puzzle
 from tests.chaos import faults
 from tests.chaos.checker import wait_until_quiet
-from tests.chaos.conftest import ROWS
 from tests.chaos.rig import Rig
 from tests.chaos.run import QUIET
 
@@ -45,7 +44,7 @@ CHUNK_FAULTS = [
 
 
 @pytest.mark.parametrize("fault", CHUNK_FAULTS, ids=lambda fault: fault.__name__)
-def test_a_job_adds_up(fault, seed, long, folder):
+def test_a_job_adds_up(fault, seed, long, folder, record_property):
     """Every board has its place and the right outcome, is counted once, and stands in one pool once if it is ready."""
     chunk, chunks, times = 2_000, 400 if long else 60, 6 if long else 2
     boards = random_boards(np.random.default_rng(seed), chunk * chunks)
@@ -83,7 +82,7 @@ def test_a_job_adds_up(fault, seed, long, folder):
     lost = len(boards) - progress.done
     doubled = max(progress.done - len(boards), 0) + sum(count - 1 for count in records.values())
     counts = f"{len(boards):,} | {lost} | {doubled} | {progress.dead} | {max(recoveries):.1f}"
-    ROWS.append(f"| a job of chunks: {fault.__name__} | {counts} |  |  |  |  |")
+    record_property("row", f"| a job of chunks: {fault.__name__} | {counts} |  |  |  |  |")
     assert (progress.state, progress.boards, progress.done, progress.dead) == ("complete", len(boards), len(boards), 0)
     assert progress.invalid == np.count_nonzero(~good)
     assert progress.solvable == np.count_nonzero(good & solvable)
@@ -163,7 +162,7 @@ def claim_for_ever(settings):
 
 
 @pytest.mark.short
-def test_no_board_is_handed_out_twice_and_none_disappears(seed, long, folder):
+def test_no_board_is_handed_out_twice_and_none_disappears(seed, long, folder, record_property):
     """Racing claimers, one of which is killed, leases that run out, and connections that are cut while they race."""
     count = 20_000 if long else 2_000
     rng = random.Random(seed)
@@ -188,7 +187,9 @@ def test_no_board_is_handed_out_twice_and_none_disappears(seed, long, folder):
         claimers.drain(rig.direct, lambda: rig.server.redis.zcard("taquin:leases"))
     twice = [board for board, times in claimers.confirmed.items() if times > 1]
     missing = total - len(claimers.confirmed)
-    ROWS.append(f"| racing claimers, cut off and killed | {total:,} | {missing} | {len(twice)} | 0 |  |  |  |  |  |")
+    record_property(
+        "row", f"| racing claimers, cut off and killed | {total:,} | {missing} | {len(twice)} | 0 |  |  |  |  |  |"
+    )
     assert twice == []
     # A confirmation whose reply is lost has happened: that board is its player's, who was not told.
     assert 0 <= missing <= CLAIMERS * CUTS

@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 from redis import Redis
 
-from tests.chaos.conftest import ROWS
 from tests.chaos.load import IN_FLIGHT
 from tests.chaos.rig import until
 from tests.chaos.run import row, run
@@ -29,7 +28,7 @@ def rubbish(rng):
 
 
 @pytest.mark.short
-def test_bad_messages_cost_themselves_alone(seed, long, folder):
+def test_bad_messages_cost_themselves_alone(seed, long, folder, record_property):
     sent = []
 
     def push(rig, rng):
@@ -42,7 +41,7 @@ def test_bad_messages_cost_themselves_alone(seed, long, folder):
     outcome = run(
         "bad messages", push, folder, seed=seed, units=5_000 if long else 300, times=5 if long else 1, workers=1
     )
-    ROWS.append(row(outcome))
+    record_property("row", row(outcome))
     outcome.must_hold()
     assert outcome.restarts == 0
     assert "Unrecoverable error" not in outcome.log

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos import faults
-from tests.chaos.conftest import ROWS
 from tests.chaos.run import row, run
 
 HARM = ("segfault", "memory", "loop", "hang", "fail")
 
 
 @pytest.mark.short
-def test_poison_costs_its_attempts_and_nobody_elses(seed, long, folder):
+def test_poison_costs_its_attempts_and_nobody_elses(seed, long, folder, record_property):
     words = HARM * (4 if long else 1)
     outcome = run(
         "work that segfaults, eats memory, loops, hangs, fails",
@@ -24,13 +23,13 @@ def test_poison_costs_its_attempts_and_nobody_elses(seed, long, folder):
         special=words,
         may_die=HARM,
     )
-    ROWS.append(row(outcome))
+    record_property("row", row(outcome))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts == 0
 
 
-def test_work_that_ends_its_worker_ends_as_well(seed, folder):
+def test_work_that_ends_its_worker_ends_as_well(seed, folder, record_property):
     """By SIGKILL, which costs an attempt, and by SIGTERM, where running out of time does."""
     words = ("parent", "stopper")
     outcome = run(
@@ -43,7 +42,7 @@ def test_work_that_ends_its_worker_ends_as_well(seed, folder):
         special=words,
         may_die=words,
     )
-    ROWS.append(row(outcome))
+    record_property("row", row(outcome))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts >= 2 * 3
