@@ -9,10 +9,11 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-from engine import Stack, docker
+from engine import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+    from pathlib import Path
 
     from pluggy import Result
 
@@ -28,10 +29,19 @@ def engine() -> None:
 
 
 @pytest.fixture(scope="module")
-def stack(engine: None) -> Iterator[Stack]:
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the files with the passwords, which every container's user may enter."""
+    folder = tmp_path_factory.mktemp("secrets")
+    for above in (folder, *folder.parents[:2]):
+        above.chmod(above.stat().st_mode | 0o711)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stack(engine: None, secrets: Path) -> Iterator[Stack]:
     """The stack, built and up with two workers; nothing of it is left afterwards."""
     del engine
-    stack = Stack(f"taquin-test-{uuid.uuid4().hex[:8]}")
+    stack = Stack(f"taquin-test-{uuid.uuid4().hex[:8]}", secrets)
     try:
         stack.compose("build", "worker")
         try:
@@ -40,8 +50,7 @@ def stack(engine: None) -> Iterator[Stack]:
             pytest.fail(f"{failure}\n{stack.logs()}")
         yield stack
     finally:
-        stack.compose("down", "--volumes", "--remove-orphans", "--timeout", "20")
-        docker("image", "rm", "--force", stack.image)
+        stack.forget()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ("docker-compose.yml", "docker-compose.override.example.yml")
-CHOSEN = ("REDIS_IMAGE", "REDIS_SERVER", "PYTHON_IMAGE")
+CHOSEN = ("REDIS_IMAGE", "REDIS_SERVER", "PYTHON_IMAGE", "GRAFANA_IMAGE")
 """What may be chosen from outside: other images than the defaults. All else is as in .env.example."""
 
 
@@ -34,13 +35,21 @@ def inspect(*names: str) -> list[dict[str, Any]]:
 class Stack:
     """One compose project, and an image that is only its own."""
 
-    def __init__(self, project: str) -> None:
+    def __init__(self, project: str, secrets: Path, **chosen: str) -> None:
         self.project = project
         self.image = f"{project}:test"
-        ours = ("TAQUIN_", "REDIS_", "COMPOSE_", "PYTHON_IMAGE")
+        self.password = uuid.uuid4().hex
+        self.login = f"operator:{uuid.uuid4().hex}"
+        ours = ("TAQUIN_", "REDIS_", "COMPOSE_", "PYTHON_IMAGE", "PROMETHEUS_", "GRAFANA_", "FLOWER_")
         self._env = {key: value for key, value in os.environ.items() if not key.startswith(ours) or key in CHOSEN}
         # Port 0: any free one, so that runs can be beside each other.
-        self._env |= {"TAQUIN_IMAGE": self.image, "TAQUIN_REDIS_PORT": "0"}
+        self._env |= {"TAQUIN_IMAGE": self.image, "TAQUIN_REDIS_PORT": "0", "PROMETHEUS_PORT": "0", "FLOWER_PORT": "0"}
+        self._env |= {"FLOWER_IMAGE": f"{project}-flower:test"} | chosen
+        for name, secret in (("REDIS_PASSWORD_FILE", self.password), ("FLOWER_LOGIN_FILE", self.login)):
+            file = secrets / name
+            file.write_text(f"{secret}\n", "utf-8")
+            file.chmod(0o644)
+            self._env[name] = str(file)
 
     def compose(self, *arguments: str, files: tuple[str, ...] = FILES) -> str:
         """Return what a docker compose command prints."""
@@ -56,7 +65,12 @@ class Stack:
     @property
     def redis_url(self) -> str:
         """How this host reaches the stack's Redis."""
-        return f"redis://{self.compose('port', 'redis', '6379').strip()}/0"
+        return f"redis://:{self.password}@{self.compose('port', 'redis', '6379').strip()}/0"
+
+    def forget(self) -> None:
+        """Take everything down and away."""
+        self.compose("--profile", "monitoring", "down", "--volumes", "--remove-orphans", "--timeout", "20")
+        docker("image", "rm", "--force", self.image, self._env["FLOWER_IMAGE"])
 
     def containers(self, *services: str) -> list[dict[str, Any]]:
         """What `docker inspect` says of the containers of these services, also of stopped ones."""

@@ -10,11 +10,14 @@ from engine import FILES, ROOT
 
 def test_every_variable_of_compose_is_in_the_example_with_its_default_and_a_sentence() -> None:
     """An operator finds everything that can be set in .env.example, and what it is if it is not set."""
-    used = dict(re.findall(r"\$\{(\w+):-([^}]*)}", "".join((ROOT / file).read_text("utf-8") for file in FILES)))
+    text = "".join((ROOT / file).read_text("utf-8") for file in FILES)
+    used = dict(re.findall(r"\$\{(\w+):-([^}]*)}", text))
+    needed = set(re.findall(r"\$\{(\w+):\?", text))
     lines = pairwise((ROOT / ".env.example").read_text("utf-8").splitlines())
     told = [(above, *line.split("=", 1)) for above, line in lines if re.match(r"\w+=", line)]
 
-    assert {name: default for _, name, default in told} == used
+    assert {name: default for _, name, default in told if name not in needed} == used
+    assert needed == {name for _, name, default in told if default} - used.keys()
     assert [name for above, name, _ in told if not above.startswith("# ")] == []
 
 

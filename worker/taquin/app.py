@@ -69,7 +69,9 @@ def _quick(settings: Settings) -> Settings:
     return settings.model_copy(update={"redis_timeout": min(settings.redis_timeout, QUICK)})
 
 
-def worker_arguments(queues: str, *, concurrency: int | None = None, pool: str | None = None) -> list[str]:
+def worker_arguments(
+    queues: str, *, concurrency: int | None = None, pool: str | None = None, events: bool = False
+) -> list[str]:
     """Return what follows ``celery`` on the command line of a worker."""
     if pool is None:
         pool = "prefork" if hasattr(os, "fork") else "threads"
@@ -77,7 +79,8 @@ def worker_arguments(queues: str, *, concurrency: int | None = None, pool: str |
     if concurrency is not None:
         arguments += ["--concurrency", str(concurrency)]
     # Nobody listens to these, and without them the first task runs a second sooner.
-    return [*arguments, "--without-mingle", "--without-gossip", "--without-heartbeat"]
+    quiet = ["--without-mingle", "--without-gossip"]
+    return [*arguments, *quiet, "--task-events" if events else "--without-heartbeat"]
 
 
 def _worker_config(settings: Settings) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Settings(BaseSettings):
 
     heartbeat_file: Path | None = Field(None, description="A file the worker touches while it consumes.")
     metrics_port: int | None = Field(None, ge=0, le=65_535, description="The port of the metrics; not served if unset.")
+    celery_events: bool = Field(default=False, description="Whether a worker sends Celery's events, for Flower.")
     metrics_host: str = Field("127.0.0.1", description="The address that the metrics are served on.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much a worker says.")
     log_format: Literal["auto", "console", "json"] = Field(

@@ -32,8 +32,9 @@ def worker(
         raise BadInput(f"--queues: there is no queue {unknown[0]!r}; the queues are {' and '.join(QUEUES)}")
     if pool not in {None, "prefork", "threads", "solo"}:
         raise BadInput(f"--pool: there is no pool {pool!r}; the pools are prefork, threads and solo")
-    app = make_app(Settings())
-    app.worker_main(worker_arguments(queues=",".join(names), concurrency=concurrency, pool=pool))
+    settings = Settings()
+    arguments = worker_arguments(",".join(names), concurrency=concurrency, pool=pool, events=settings.celery_events)
+    make_app(settings).worker_main(arguments)
 
 
 def health(

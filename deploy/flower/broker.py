@@ -1,0 +1,12 @@
+"""The Celery app that Flower looks through: it knows where Redis is, and no task. The password stays in its file."""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from celery import Celery
+
+password = quote(Path("/run/secrets/redis-password").read_text().strip(), safe="")
+url = f"redis://:{password}@{os.environ.get('FLOWER_REDIS', 'redis:6379')}/0"
+app = Celery("flower", broker=url, backend=url)
+app.conf.broker_transport_options = {"socket_timeout": 10, "socket_connect_timeout": 10, "socket_keepalive": True}
