@@ -437,6 +437,30 @@ def test_a_redis_that_is_away_is_named_without_its_password():
 
 
 @pytest.mark.redis_server
+def test_a_redis_that_is_nearly_full_takes_no_new_work_and_finishes_what_it_has():
+    from taquin.embedded import run_redis
+
+    with run_redis("server") as process:
+        settings = Settings(redis_url=process.url)
+        redis = connect(settings)
+        ledger = Ledger(redis, settings)
+        submit(ledger, "a")
+        redis.set("ballast", b"x" * 50_000_000)
+        redis.config_set("maxmemory", int(redis.info("memory")["used_memory"] / 0.95))
+        assert ledger.sweep("s") == []
+        with pytest.raises(Busy, match=r"nearly full .* send again in some seconds"):
+            submit(ledger, "b")
+        assert not redis.exists("taquin:work:b")
+        assert not submit(ledger, "a")  # a retry of what is in is no new work
+        ledger.begin("a")
+        assert ledger.finish("a", b"x")
+        redis.config_set("maxmemory", 0)
+        ledger.sweep("s")
+        assert submit(ledger, "b")
+        redis.close()
+
+
+@pytest.mark.redis_server
 def test_a_full_redis_refuses_before_anything_is_written():
     from taquin.embedded import run_redis
 

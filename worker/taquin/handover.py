@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from celery import bootsteps
+from celery.exceptions import TimeLimitExceeded
 from celery.worker import state
 from celery.worker.request import Request
 from kombu.common import ignore_errors
@@ -137,7 +138,8 @@ def handover_request(handover: Handover, base: type[Request] = Request) -> type[
     class HandoverRequest(base):  # type: ignore[misc, valid-type]
         def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
             if not return_ok:  # the work did not return at all: its process was killed, or ran out of time
-                handover.give_back(self.args[0], counts=not handover.told_to_stop)
+                late = isinstance(exc_info.exception, TimeLimitExceeded)
+                handover.give_back(self.args[0], counts=late or not handover.told_to_stop)
             return super().on_failure(exc_info, send_failed_event, return_ok)
 
     return HandoverRequest

@@ -122,7 +122,7 @@ function verbs.open(job, request, keep)
 end
 
 -- job, k, boards in it, payload, its digest, notes or '', milliseconds until it is sent again, most units waiting
--- -> new | same | conflict | busy | gone | sealed | cancelled
+-- -> new | same | conflict | busy | full | gone | sealed | cancelled
 function verbs.add(job, k, boards, payload, digest, notes, again, most)
   local state = redis.call('HGET', job_key(job), 'state')
   if not state or state == 'cancelled' then
@@ -135,8 +135,9 @@ function verbs.add(job, k, boards, payload, digest, notes, again, most)
   if state ~= 'open' then
     return 'sealed'
   end
-  if redis.call('ZCARD', due) >= tonumber(most) then
-    return 'busy'
+  local refused = overload(most)
+  if refused then
+    return refused
   end
   if notes ~= '' then
     redis.call('HSET', prefix .. 'notes:' .. job, k, notes)

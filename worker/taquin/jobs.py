@@ -7,8 +7,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from taquin.connection import reporting
-from taquin.errors import Busy, Conflict, Unknown
-from taquin.script import Script, ms
+from taquin.errors import Conflict, Unknown
+from taquin.script import Script, ms, refuse_overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,11 +106,7 @@ class Jobs:
             raise Unknown(f"job {job} takes no more boards: it was cancelled or has expired")
         if result in {b"conflict", b"sealed"}:
             raise _conflict(job)
-        if result == b"busy":
-            raise Busy(
-                f"{settings.max_waiting:,} units of work are waiting already: send again later, or add workers "
-                f"(TAQUIN_MAX_WAITING sets the limit)"
-            )
+        refuse_overload(result, settings)
         return bool(result == b"new")
 
     def seal(self, job: str, chunks: int, boards: int) -> None:

@@ -22,6 +22,7 @@ Keys (P is the settable prefix, "taquin:" by default; all times are milliseconds
   P dead        sorted set: id -> when it died
   P queues      hash: <queue>:sent, the last seq given; <queue>:begun, the highest seq begun of what was sent once
   P sweeper     string: who sweeps at present; expires
+  P full        string: there while a sweeper finds Redis nearly full; expires
 
 Call: KEYS = due, dead, queues; ARGV = prefix, most events kept, verb, and what the verb takes. Every verb may
 be repeated with the same arguments after a lost reply. KEYS of single units follow from the prefix: this is
@@ -102,15 +103,37 @@ local function note_sent(id, queue, again)
   redis.call('ZADD', due, number(now + again), id)
 end
 
+-- Whether new work is to be refused: too much of it waits, or Redis needs the room it has to finish what it has.
+local function overload(most)
+  if redis.call('ZCARD', due) >= int(most) then
+    return 'busy'
+  end
+  return redis.call('EXISTS', prefix .. 'full') == 1 and 'full' or nil
+end
+
+-- Nine tenths of maxmemory: looked for at each sweep, since a submission has no time for it.
+local function look_at_memory(turn)
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) == 'string' then
+    local most, used = int(string.match(info, 'maxmemory:(%d+)')), int(string.match(info, 'used_memory:(%d+)'))
+    if most > 0 and used > 0.9 * most then
+      redis.call('SET', prefix .. 'full', used, 'PX', turn)
+    else
+      redis.call('DEL', prefix .. 'full')
+    end
+  end
+end
+
 -- id, kind, queue, payload, milliseconds until it is sent again, most units waiting
--- -> new | same | conflict | busy
+-- -> new | same | conflict | busy | full
 function verbs.submit(id, kind, queue, payload, again, most)
   local known = get(id, 'kind', 'payload')
   if known[1] then
     return (known[1] == kind and known[2] == payload) and 'same' or 'conflict'
   end
-  if redis.call('ZCARD', due) >= int(most) then
-    return 'busy'
+  local refused = overload(most)
+  if refused then
+    return refused
   end
   redis.call('HSET', work(id), 'kind', kind, 'queue', queue, 'payload', payload,
     'state', 'waiting', 'attempts', 0, 'created', number(now))
@@ -243,6 +266,7 @@ function verbs.sweep(token, turn, most_units, most, again)
     return {'busy'}
   end
   redis.call('SET', sweeper, token, 'PX', turn)
+  look_at_memory(turn)
   local out = {'swept'}
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', number(now), 'LIMIT', 0, most_units)) do
     local unit = get(id, 'state', 'attempts', 'queue', 'seq', 'sends')

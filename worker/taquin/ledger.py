@@ -24,8 +24,8 @@ from uuid import uuid4
 import structlog
 
 from taquin.connection import reporting
-from taquin.errors import Busy, Conflict, Unknown
-from taquin.script import Script, ms
+from taquin.errors import Conflict, Unknown
+from taquin.script import Script, ms, refuse_overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,11 +115,7 @@ class Ledger:
         result = self._call("submit", id, kind, queue, payload, ms(self._settings.resend_after), limit)
         if result == b"conflict":
             raise Conflict(f"{id} was already submitted with another request: use a new id")
-        if result == b"busy":
-            raise Busy(
-                f"{limit:,} units of work are waiting already: send again later, or add workers "
-                f"(TAQUIN_MAX_WAITING sets the limit)"
-            )
+        refuse_overload(result, self._settings)
         return bool(result == b"new")
 
     def begin(self, id: str) -> Unit | None:

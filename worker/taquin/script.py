@@ -9,7 +9,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from taquin.address import place
 from taquin.connection import reporting
+from taquin.errors import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +52,24 @@ def call_of(settings: Settings, verb: str, arguments: Sequence[str | bytes | flo
     prefix = settings.key_prefix
     keys = [prefix + name for name in ("due", "dead", "queues")]
     return keys, [prefix, settings.keep_events, verb, *arguments]
+
+
+def refuse_overload(reply: bytes, settings: Settings) -> None:
+    """Raise what a verb that takes new work in says of too much of it.
+
+    Raises:
+        Busy: nothing was written.
+    """
+    if reply == b"busy":
+        raise Busy(
+            f"{settings.max_waiting:,} units of work are waiting already: send again in some seconds, or add workers "
+            f"(TAQUIN_MAX_WAITING sets the limit)"
+        )
+    if reply == b"full":
+        raise Busy(
+            f"Redis at {place(settings)} is nearly full and keeps the rest of its memory to finish what it has: send "
+            f"again in some seconds, or raise its maxmemory (nothing was written)"
+        )
 
 
 def ms(seconds: float) -> int:
