@@ -31,7 +31,8 @@ class Core:
             settings = Settings(**settings.model_dump(exclude={"redis_url"}), redis_url=url)
         self.timeout = timeout
         self.settings = settings
-        self._redis = connect(settings)
+        # A verb shall say that Redis is away after ten seconds, not after twenty.
+        self._redis = connect(settings, retries=1)
         self._ledger = Ledger(self._redis, settings)
         self._jobs = Jobs(self._redis, settings)
         self._pools = Pools(self._redis, settings)
