@@ -143,6 +143,13 @@ def test_without_events_a_reading_ends_in_time(client):
     assert list(client.look(timeout=0.01)) == []
 
 
+def test_a_reading_waits_no_longer_than_a_command_may_take(settings, happen):
+    with Client(settings=settings.model_copy(update={"redis_timeout": 0.2})) as client:
+        happen(1)
+        assert causes(client.events("app", "one", timeout=0.5)) == named(0)
+        assert causes(client.look(timeout=0.5)) == named(0)
+
+
 def test_trimmed_events_stop_nobody(client, happen, redis):
     happen(5)
     reading = client.events("app", "one", timeout=SOON)

@@ -211,19 +211,22 @@ def test_no_more_than_so_many_chunks_are_on_their_way(alone):
 
 
 def test_an_endless_source_takes_the_same_memory_however_long_it_runs(client):
+    many = np.tile(BOARDS, (5, 1))
+
     def peak(batches):
-        source = (np.roll(BOARDS, batch, axis=0) for batch in range(batches))
+        source = (np.roll(many, batch, axis=0) for batch in range(batches))
         tracemalloc.start()
         job = client.submit(source, shape="4x4", in_flight=4)
         for chunk in job.results(timeout=60):
-            assert len(chunk) == 2_000
+            assert len(chunk) == len(many)
         size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert job.progress().done == batches * 2_000
+        assert job.progress().done == batches * len(many)
         return size
 
     peak(2)
-    assert peak(60) < 1.5 * peak(6)
+    # What was sent are 4.8 MB in all, what was answered 0.6.
+    assert peak(60) < peak(6) + 2_000_000
 
 
 def test_cancel(alone):
@@ -412,6 +415,12 @@ FLAT = BOARDS[:3]
         (FLAT, {"shape": "4x4", "kind": "repair", "pinned": [99]}, "99"),
         (FLAT, {"shape": "4x4", "to_pool": True}, "to_pool goes with kind='repair'"),
         (FLAT, {"shape": "4x4", "chunk": 0}, "chunk is a whole number from 1 on, not 0"),
+        (
+            FLAT,
+            {"shape": "4x4", "chunk": 10**9},
+            "a chunk of this job holds at most 4,000,000 boards, not 1,000,000,000",
+        ),
+        (FLAT, {"shape": "4x4", "kind": "repair", "to_pool": True, "chunk": 10**6}, "at most 50,000 boards"),
         (FLAT, {"shape": "4x4", "in_flight": -1}, "in_flight is a whole number from 1 on, not -1"),
         (FLAT, {"shape": "4x4", "key": "a b"}, "a key is 1 to 200 printable characters without spaces, not 'a b'"),
         (iter([FLAT.reshape(-1, 4, 4), FLAT.astype(float)]), {"shape": "4x4"}, "not of float64"),

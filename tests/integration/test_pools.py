@@ -111,9 +111,10 @@ def test_a_board_once_taken_does_not_come_back(alone, redis):
         (lambda c: c.claim("2x2", band="easy", goal="home"), "home"),
         (lambda c: c.claim("2x2", band="easy", lease=0), "a lease takes more than 0 seconds"),
         (lambda c: c.claim("2x2", band="easy", lease=float("nan")), "a lease takes more than 0 seconds"),
-        (lambda c: c.keep_pool("2x2", band="easy", low=3, high=2), "0 <= low <= high, not 3 and 2"),
+        (lambda c: c.keep_pool("2x2", band="easy", low=3, high=2), "0 <= low <= high <= 1,000,000, not 3 and 2"),
         (lambda c: c.keep_pool("2x2", band="easy", low=-1, high=2), "not -1 and 2"),
         (lambda c: c.keep_pool("2x2", band="easy", low=1.5, high=2), "not 1.5 and 2"),
+        (lambda c: c.keep_pool("2x2", band="easy", low=1, high=10**9), "not 1 and 1000000000"),
         (lambda c: c.keep_pool("1x2", band="expert", low=1, high=2, refill=True), "expert"),
     ],
 )

@@ -200,7 +200,7 @@ class AsyncClient:
 
     async def events(self, group: str, consumer: str, *, timeout: float | None = None) -> AsyncIterator[Event]:  # noqa: ASYNC109
         """Iterate over what happened: see ``Client.events``."""
-        stream, position = stream_of(self._settings), Position(timeout)
+        stream, position = stream_of(self._settings), Position(timeout, self._settings)
         with reporting(self._settings), suppress_known_group():
             await self._redis.xgroup_create(stream, group, id="0", mkstream=True)
         while not position.over():
@@ -217,7 +217,7 @@ class AsyncClient:
 
     async def look(self, *, timeout: float | None = None) -> AsyncIterator[Event]:  # noqa: ASYNC109
         """Iterate over the same events without a group: see ``Client.look``."""
-        position, last = Position(timeout, at=">"), "0"
+        position, last = Position(timeout, self._settings, at=">"), "0"
         while not position.over():
             with reporting(self._settings):
                 reply = await self._redis.xread({stream_of(self._settings): last}, count=BATCH, block=position.block)

@@ -30,6 +30,10 @@ IN_FLIGHT: Final = 32
 """Chunks of one job that are in Redis and not done, where the caller does not say."""
 POOL_CHUNK: Final = 5_000
 """Boards in a chunk that fills a pool: Redis takes them in at one go, during which nobody else is served."""
+POOL_CHUNK_MOST: Final = 50_000
+"""The same where the caller says."""
+CHUNK_CELLS_MOST: Final = 64_000_000
+"""Cells of the largest chunk: one task must be done with it within its time limit, and in its memory."""
 MOST_BOARDS: Final = 10**12
 
 
@@ -80,7 +84,7 @@ class JobVerbs(Core):
             Busy: too much is on its way, and ``wait`` is false.
             TimedOut: too much is on its way, for longer than ``timeout``.
         """
-        from taquin.client.packing import chunk_size, infer_shape, packed_chunks  # noqa: PLC0415  NumPy
+        from taquin.client.packing import infer_shape, packed_chunks  # noqa: PLC0415  NumPy
 
         if kind not in ("validate", "repair"):
             raise BadInput(f"kind is validate or repair, not {kind!r}: boards are made by generate")
@@ -92,7 +96,7 @@ class JobVerbs(Core):
             kind=kind, shape=known, goal=goal, swap=known_swap(swap), pinned=plain(pinned), pool=to_pool
         )
         _try_repair(asked, known)
-        size = _positive(chunk, "chunk") or (POOL_CHUNK if to_pool else chunk_size(known.cells))
+        size = _chunk_boards(known, chunk, to_pool=to_pool)
         chunks = packed_chunks(boards, known, goal, asked.form, size)
         return self._feed(asked, chunks, key, in_flight, wait=wait, timeout=timeout)
 
@@ -263,12 +267,19 @@ def generate_request(
 
 def generate_sizes(shape: Shape, count: int, chunk: int | None, *, to_pool: bool) -> Iterator[int]:
     """Iterate over the boards in each chunk of a job that generates; raises BadInput if there is no such count."""
-    from taquin.client.packing import chunk_size  # noqa: PLC0415  NumPy
-
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_BOARDS:
         raise BadInput(f"count is a whole number from 1 to {MOST_BOARDS:,}, not {count!r}")
-    size = _positive(chunk, "chunk") or (POOL_CHUNK if to_pool else chunk_size(shape.cells))
+    size = _chunk_boards(shape, chunk, to_pool=to_pool)
     return (min(size, count - start) for start in range(0, count, size))
+
+
+def _chunk_boards(shape: Shape, asked: int | None, *, to_pool: bool) -> int:
+    from taquin.client.packing import chunk_size  # noqa: PLC0415  NumPy
+
+    most = POOL_CHUNK_MOST if to_pool else max(1, CHUNK_CELLS_MOST // shape.cells)
+    if (_positive(asked, "chunk") or 1) > most:
+        raise BadInput(f"a chunk of this job holds at most {most:,} boards, not {asked:,}")
+    return asked or (POOL_CHUNK if to_pool else chunk_size(shape.cells))
 
 
 def _job_request(*, shape: Shape, goal: Any, **fields: Any) -> JobRequest:

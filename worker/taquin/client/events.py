@@ -37,9 +37,11 @@ class Event:
 class Position:
     """Where a reader of the stream stands: first at what it has not acknowledged, then at what is new."""
 
-    def __init__(self, timeout: float | None, at: str = "0") -> None:
+    def __init__(self, timeout: float | None, settings: Settings, at: str = "0") -> None:
         """End after ``timeout`` seconds without an event; None goes on for ever."""
         self._timeout = timeout
+        # Well below the time after which a command without a reply counts as a broken connection.
+        self._longest = min(BLOCK, settings.redis_timeout / 2)
         self._waited = 0.0
         self.at = at
 
@@ -62,7 +64,7 @@ class Position:
             self.at = ">"  # what was left over is done
 
     def _seconds(self) -> float:
-        return BLOCK if self._timeout is None else min(BLOCK, self._timeout - self._waited)
+        return self._longest if self._timeout is None else min(self._longest, self._timeout - self._waited)
 
 
 def read_events(redis: Redis, settings: Settings, group: str, consumer: str, timeout: float | None) -> Iterator[Event]:
@@ -70,7 +72,7 @@ def read_events(redis: Redis, settings: Settings, group: str, consumer: str, tim
 
     An event is acknowledged when the next one is asked for: one whose handling failed comes again at the next start.
     """
-    stream, position = stream_of(settings), Position(timeout)
+    stream, position = stream_of(settings), Position(timeout, settings)
     with reporting(settings), suppress_known_group():
         redis.xgroup_create(stream, group, id="0", mkstream=True)
     while not position.over():
@@ -86,7 +88,7 @@ def read_events(redis: Redis, settings: Settings, group: str, consumer: str, tim
 
 def look_at_events(redis: Redis, settings: Settings, timeout: float | None) -> Iterator[Event]:
     """Iterate over all events that are kept, the oldest first, then over new ones; nothing is acknowledged."""
-    position, last = Position(timeout, at=">"), "0"
+    position, last = Position(timeout, settings, at=">"), "0"
     while not position.over():
         with reporting(settings):
             reply = redis.xread({stream_of(settings): last}, count=BATCH, block=position.block)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from taquin.pools import PoolCount, ReadyBoard
     from taquin.puzzle.bands import Band
 
+HIGH_MOST: Final = 1_000_000
+"""The highest high mark: a refill is written down at one go, during which Redis serves nobody else."""
 TAKE_LEASE: Final = 30.0
 """Seconds after which a board comes back whose taking broke off in the middle."""
 
@@ -93,8 +95,10 @@ class PoolVerbs(Core):
         Raises:
             BadInput: the marks are no whole numbers with 0 <= low <= high, or no board of the shape is in the band.
         """
-        if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high):
-            raise BadInput(f"water marks are whole numbers with 0 <= low <= high, not {low!r} and {high!r}")
+        if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high <= HIGH_MOST):
+            raise BadInput(
+                f"water marks are whole numbers with 0 <= low <= high <= {HIGH_MOST:,}, not {low!r} and {high!r}"
+            )
         pool = _pool(shape, band, goal)
         request = b""
         if refill:
