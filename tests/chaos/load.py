@@ -35,6 +35,7 @@ class Load:
         threads: int = 2,
         pace: float = 0.0,
         special: Iterable[str] = (),
+        every: int = 10,
     ) -> None:
         """Start nothing yet.
 
@@ -45,10 +46,11 @@ class Load:
             units: how many are sent at least.
             threads: how many clients send at the same time.
             pace: seconds that each of them pauses after each unit.
-            special: first words of the ids of units that do harm; they are spread among the first units.
+            special: first words of the ids of units that do harm.
+            every: one of so many units is a special one, until there are none left.
         """
         self._settings, self._history, self._units, self._pace = settings, history, units, pace
-        self._special = list(special)
+        self._special, self._every = list(special), every
         self._seed = seed
         self._enough = threading.Event()
         self._threads = [
@@ -77,7 +79,7 @@ class Load:
         try:
             with Client(settings=self._settings) as client:
                 while sent < most or not self._enough.is_set():
-                    word = self._special.pop() if self._special and sent % 10 == 5 else "plain"
+                    word = self._special.pop() if self._special and sent % self._every == 0 else "plain"
                     self._ask(client, rng, f"{word}-{number}-{sent}")
                     sent += 1
                     time.sleep(self._pace)

@@ -61,6 +61,7 @@ def run(
     gap: tuple[float, float] = (0.3, 1.5),
     pace: float = 0.0,
     special: tuple[str, ...] = (),
+    every: int = 10,
     may_die: tuple[str, ...] = (),
     workers: int = 2,
     server: tuple[str, ...] = (),
@@ -78,6 +79,7 @@ def run(
         gap: seconds between two faults, at least and at most.
         pace: seconds that a client pauses between two units.
         special: first words of the ids of units that do harm.
+        every: one of so many units is a special one.
         may_die: which of these end as dead letters.
         workers: how many workers.
         server: more arguments of redis-server.
@@ -89,7 +91,7 @@ def run(
         history = History(rig.runs)
         rig.workers.start()
         watcher = Watcher(rig.server.redis, history)
-        load = Load(rig.settings, history, seed, units, pace=pace, special=special)
+        load = Load(rig.settings, history, seed, units, pace=pace, special=special, every=every)
         watcher.start()
         load.start()
         for _ in range(times):

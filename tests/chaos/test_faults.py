@@ -23,6 +23,7 @@ class Case:
     """Left out of the short selection where it is None."""
     gap: tuple[float, float] = (0.3, 1.5)
     special: tuple[str, ...] = ()
+    every: int = 10
     plain: bool = True
     """Whether plain Celery is held against it."""
 
@@ -31,7 +32,17 @@ CASES = [
     Case("kill -9 of a worker with its pool", faults.kill_worker, 40_000, 40, (1_000, 3), gap=(2.0, 6.0)),
     Case("kill -9 of a worker's main process", faults.kill_main, 5_000, 15, (400, 1)),
     Case("kill -9 of a pool process", faults.kill_child, 5_000, 20, (400, 2)),
-    Case("SIGSTOP of a worker beyond its lease", faults.freeze_worker, 3_000, 4, (200, 1), special=("slow",) * 60),
+    # All of it is slow, so that something is in hand whenever the worker is stopped.
+    Case(
+        "SIGSTOP of a worker beyond its lease",
+        faults.freeze_worker,
+        1_000,
+        8,
+        (150, 2),
+        special=("slow",) * 3_000,
+        every=1,
+        plain=False,
+    ),
     Case("SIGTERM of a worker, often twice", faults.stop_worker, 5_000, 30, (300, 2), special=("long",) * 60),
     Case("kill -9 of Redis", faults.kill_redis, 5_000, 8, (300, 1)),
     Case("SIGTERM of Redis, and a start", faults.restart_redis, 5_000, 8),
@@ -68,6 +79,7 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder, record
         times=times,
         gap=gap,
         special=case.special,
+        every=case.every,
     )
     plain = None
     if long and case.plain:
