@@ -27,6 +27,21 @@ def docker(*arguments: str, env: dict[str, str] | None = None) -> str:
     return done.stdout
 
 
+def image_of(name: str, dockerfile: str) -> str:
+    """Build a small image from the text of a Dockerfile, skipping the test where its packages cannot be had."""
+    image = f"taquin-test-{name}:local"
+    done = subprocess.run(
+        ["docker", "build", "--quiet", "--tag", image, "-"],
+        input=dockerfile,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"no image of {name} can be built here: {done.stderr[-500:]}")
+    return image
+
+
 def inspect(*names: str) -> list[dict[str, Any]]:
     """What `docker inspect` says of containers or images."""
     return json.loads(docker("inspect", *names)) if names else []
