@@ -317,5 +317,7 @@ class AsyncInbox:
 
 
 async def _sleep(told: asyncio.Event, seconds: float) -> None:
+    # Not wait_for: on Python 3.11 that loses a cancellation that comes together with the word.
     with suppress(TimeoutError):
-        await asyncio.wait_for(told.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await told.wait()
