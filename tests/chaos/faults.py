@@ -145,6 +145,13 @@ def full_disk(rig: Rig, rng: random.Random) -> None:
     resource.prlimit(pid, limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
+def lose_messages(rig: Rig, rng: random.Random) -> None:
+    """Take some messages off the queue, as a worker does that dies before it has noted them (kombu issue 305)."""
+    queue = "celery" if rig.server.redis.exists("celery") else "interactive"
+    for _ in range(rng.randrange(3, 10)):
+        rig.server.redis.brpop([queue], timeout=1)
+
+
 def nothing(rig: Rig, rng: random.Random) -> None:
     """Leave everything alone: for what does its harm by itself."""
     del rig, rng

@@ -30,6 +30,7 @@ class Case:
 
 CASES = [
     Case("kill -9 of a worker with its pool", faults.kill_worker, 40_000, 40, (1_000, 3), gap=(2.0, 6.0)),
+    Case("messages that vanish from the queue", faults.lose_messages, 5_000, 20, (300, 3)),
     Case("kill -9 of a worker's main process", faults.kill_main, 5_000, 15, (400, 1)),
     Case("kill -9 of a pool process", faults.kill_child, 5_000, 20, (400, 2)),
     # All of it is slow, so that something is in hand whenever the worker is stopped.
