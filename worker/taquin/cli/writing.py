@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from taquin.errors import BadInput, TaquinError
+from taquin.puzzle.packed import INVALID, REPAIRED, SOLVABLE
 from taquin.puzzle.shape import Shape
 
 if TYPE_CHECKING:
@@ -160,10 +161,9 @@ def board_template(shape: Shape) -> str:
 def _rows(chunk: Chunk) -> Iterator[tuple[int, str, tuple[str, ...], list[int]]]:
     """Give index, status, problems and cells (none where there is no board to serve) of each board of a chunk."""
     served: list[list[int]] = chunk.boards.tolist() if chunk.boards is not None else [[]] * len(chunk)
-    for number, cells in enumerate(served):
-        status = chunk.status(number)
-        problems = chunk.problems(number) if status == "invalid" else ()
-        yield chunk.start + number, status, problems, cells if status in ("solvable", "repaired") else []
+    for number, (code, cells) in enumerate(zip(chunk.statuses.tolist(), served, strict=True)):
+        problems = chunk.problems(number) if code & INVALID else ()
+        yield chunk.start + number, chunk.status(number), problems, cells if code in (SOLVABLE, REPAIRED) else []
 
 
 def _cell(request: JobRequest) -> str:
