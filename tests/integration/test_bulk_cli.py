@@ -54,8 +54,8 @@ def lines_of(boards, rows, cols):
 
 
 def test_a_file_goes_through_and_every_line_is_answered(taquin, tmp_path, live_redis):
-    """What is done with a million by hand (docs/how-to/bulk.md), with fewer on fakeredis."""
-    count = 100_000 if live_redis.process else 20_000
+    """What benchmarks/acceptance.py does with a million."""
+    count = 100_000
     boards = shuffled(count, 4, 4, seed=11)
     good = solvable(boards, 4, 4)
     lines = lines_of(boards, 4, 4)

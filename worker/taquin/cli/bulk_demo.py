@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 MANY: Final = 100_000
 """Boards of each job."""
-FEWER: Final = 20_000
-"""The same on fakeredis, which takes its time."""
 POOLED: Final = 1_000
 SIDE: Final = 4
 SHAPE: Final = f"{SIDE}x{SIDE}"
@@ -28,12 +26,9 @@ SOLVABLE: Final = 0
 REPAIRED: Final = 2
 
 
-def run(client: Client, count: int, seed: int) -> list[str]:
+def run(client: Client, seed: int) -> list[str]:
     """Generate, break, repair, fill and claim; return what went wrong."""
-    console = drawing.out()
-    if count < MANY:
-        console.print(f"fakeredis is slow: {count:,} boards a job here, {MANY:,} on a real server.")
-    made, faults = _generate(client, count, seed)
+    made, faults = _generate(client, MANY, seed)
     faults += _repair(client, made, seed)
     faults += _claim(client, seed)
     return faults

@@ -45,8 +45,7 @@ def demo(
             _show(made, answers)
             wrong = [index for index, pair in enumerate(zip(made, answers, strict=True)) if not _right(*pair)]
             faults = [f"wrong answers to boards {wrong}"] if wrong else []
-            many = bulk_demo.MANY if server.process else bulk_demo.FEWER
-            faults += bulk_demo.run(client, many, seed)
+            faults += bulk_demo.run(client, seed)
     if faults:
         note.print(f"{'; '.join(faults)} (--seed {seed} makes the same boards again)", style="bold red")
         raise typer.Exit(1)
