@@ -13,7 +13,7 @@ import pytest
 
 from taquin import Busy, Client, Unavailable, Unknown
 from taquin.carrier import Carrier
-from tests.chaos.checker import check, leftovers, wait_until_quiet
+from tests.chaos.checker import check, leftovers, read_units, wait_until_quiet
 from tests.chaos.history import Asked, History
 from tests.chaos.load import ask, random_board
 from tests.chaos.rig import Rig, children, until
@@ -139,6 +139,36 @@ def test_the_same_request_by_many_at_once_is_one(seed, folder):
         found = check(rig.server.redis, history, rig.direct)
         assert (found.lost, found.doubled, found.wrong, found.answered) == ([], [], [], 200)
         assert found.runs == 200
+
+
+@pytest.mark.short
+def test_a_zombie_neither_overwrites_nor_counts_twice(folder):
+    """In threads nothing ends work that takes longer than its lease: it ends after somebody else has done it."""
+    with Rig(folder) as rig, Client(settings=rig.direct) as client:
+        rig.workers.program += ["--pool", "threads"]
+        rig.workers.start()
+        history = History(rig.runs)
+        for id in ("late-0", "late-1"):
+            client.send("validate", {"board": [[1, 2], [3, 0]]}, id=id)
+            history.note(Asked(id, "validate", {"board": [[1, 2], [3, 0]]}, "acknowledged"))
+        until(lambda: _answers(rig, history) == 2, "every answer", patience=60)
+        zombies = folder / "late"
+        assert not zombies.exists()
+        until(lambda: zombies.exists() and zombies.read_text().count("late") == 2, "the zombies to end")
+        assert wait_until_quiet(rig.server.redis, QUIET) == []
+        assert _answers(rig, history) == 2
+        found = check(rig.server.redis, history, rig.direct)
+        assert (found.lost, found.doubled, found.wrong, found.answered) == ([], [], [], 2)
+        assert found.runs == 4
+
+
+def _answers(rig, history):
+    """See all answers; return how many there are."""
+    answers = [(id, fields["answer"]) for id, fields in read_units(rig.server.redis, list(history.asked))]
+    for id, answer in answers:
+        if answer is not None:
+            history.see(id, answer)
+    return sum(answer is not None for _, answer in answers)
 
 
 @pytest.mark.short

@@ -21,8 +21,11 @@ honest_settle, honest_work = tasks.Work.settle, service.work
 
 def settle(work, unit):
     os.write(NOTES, f"{unit.id} {os.getpid()}\n".encode())
-    HARM.get(unit.id.partition("-")[0], nothing)()
+    HARM.get(unit.id.partition("-")[0], nothing)(unit)
     honest_settle(work, unit)
+    if unit.id.startswith("late-") and unit.attempt == 1:
+        with Path(os.environ["CHAOS_RUNS"]).with_name("late").open("a") as ended:
+            ended.write(f"{unit.id}\n")
 
 
 def marked_work(kind, payload, **limits):
@@ -32,63 +35,69 @@ def marked_work(kind, payload, **limits):
     return answer.model_copy(update={"problems": [*answer.problems, mark]}), ready
 
 
-def nothing():
+def nothing(_):
     pass
 
 
-def slow():
+def slow(_):
     time.sleep(0.3)
 
 
-def long():
+def long(_):
     time.sleep(2.0)
 
 
-def patient():
+def late(unit):
+    """Take longer than a lease, but only the first time."""
+    if unit.attempt == 1:
+        time.sleep(8.0)
+
+
+def patient(_):
     """Wait as long as a file is there."""
     while Path(os.environ["CHAOS_RUNS"]).with_name("patient").exists():
         time.sleep(0.05)
 
 
-def segfault():
+def segfault(_):
     ctypes.string_at(0)
 
 
-def memory():
+def memory(_):
     eaten = bytearray(100_000_000)
     os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does to who eats too much
     del eaten
 
 
-def loop():
+def loop(_):
     while True:
         with contextlib.suppress(SoftTimeLimitExceeded):
             while True:
                 pass
 
 
-def hang():
+def hang(_):
     while True:
         with contextlib.suppress(SoftTimeLimitExceeded):
             time.sleep(3600)
 
 
-def parent():
+def parent(_):
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(3600)
 
 
-def stopper():
+def stopper(_):
     os.kill(os.getppid(), signal.SIGTERM)
     time.sleep(3600)
 
 
-def fail():
+def fail(_):
     raise RuntimeError("on purpose")
 
 
 HARM = {
-    harm.__name__: harm for harm in (slow, long, patient, segfault, memory, loop, hang, parent, stopper, fail)
+    harm.__name__: harm for harm in (slow, long, late, patient, segfault, memory, loop, hang, parent, stopper, fail)
 }  # by the first word of the unit's id
 
 tasks.Work.settle = settle
