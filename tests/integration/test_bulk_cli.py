@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -140,6 +142,29 @@ def test_a_key_on_the_command_line(taquin):
     assert err == (
         "taquin: job key-order-1 was already submitted with another request or other boards: use a new key\n"
     )
+
+
+def test_a_submission_that_was_killed_is_taken_up_where_it_ended(taquin, client):
+    boards = shuffled(600, 3, 3, seed=4)
+    lines = [line + "\n" for line in lines_of(boards, 3, 3)]
+    options = ["submit", "-", "--key", "killed", "--chunk", "10"]
+    command = [sys.executable, "-m", "taquin", *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as submitter:
+        submitter.stdin.writelines(lines[:305])
+        submitter.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not any(job.id == "key-killed" and now.boards == 300 for job, now in client.jobs()):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        submitter.kill()
+        submitter.communicate()
+    assert client.job("key-killed").progress().state == "open"
+    status, out, _ = taquin(*options, "--wait", "--json", stdin="".join(lines))
+    shown = json.loads(out)
+    assert (status, shown["state"], shown["boards"]) == (1, "complete", 600)
+    assert shown["solvable"] == solvable(boards, 3, 3).sum() == 600 - shown["unsolvable"]
+    completed = [event for event in client.look(timeout=0.1) if event.fields.get("job") == "key-killed"]
+    assert [event.name for event in completed] == ["job.completed"]
 
 
 def test_results_in_every_form_say_the_same(taquin, tmp_path):
