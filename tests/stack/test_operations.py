@@ -150,9 +150,12 @@ def test_health_turns_with_the_worker_and_not_with_redis(stack: Stack) -> None:
 
 def test_doctor_finds_nothing_wrong(stack: Stack) -> None:
     """In a container of the stack, with the secrets as they are."""
-    found = [json.loads(line) for line in stack.compose("exec", "worker", "taquin", "doctor", "--json").splitlines()]
-    assert [finding for finding in found if finding["status"] == "problem"] == []
-    assert sum(finding["check"].startswith("worker ") for finding in found) == 4
+
+    def look() -> list[dict[str, str]]:
+        return [json.loads(line) for line in stack.compose("exec", "worker", "taquin", "doctor", "--json").splitlines()]
+
+    wait_for(lambda: sum(finding["check"].startswith("worker ") for finding in look()) == 4)
+    assert [finding for finding in look() if finding["status"] != "ok"] == []
 
 
 def test_prometheus_sees_every_worker(stack: Stack) -> None:
@@ -183,11 +186,10 @@ def test_flower_shows_tasks_to_those_who_know_the_login(stack: Stack) -> None:
     wait_for(lambda: get(base)[0] == 401)
     with Client(stack.redis_url, timeout=60) as client:
         client.repair(UNSOLVABLE)
-    wait_for(lambda: "taquin.work" in get(f"{base}/tasks", stack.login)[1] or "celery@" in get(base, stack.login)[1])
+    wait_for(lambda: "taquin.work" in get(f"{base}/api/tasks", stack.login)[1])
+    assert get(f"{base}/api/tasks")[0] == 401
     (worker,) = (container["Config"]["Hostname"] for container in stack.containers("worker"))
-    refused = get(f"{base}/api/worker/shutdown/celery@{worker}", stack.login, method="POST")[0]
-    assert refused in {401, 403, 404, 405}
-    assert len(stack.containers("worker")) == 1
+    assert get(f"{base}/api/worker/shutdown/celery@{worker}", stack.login, method="POST")[0] == 403
 
 
 def test_no_password_is_shown(stack: Stack) -> None:

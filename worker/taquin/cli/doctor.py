@@ -32,7 +32,7 @@ OVERDUE: Final = 10.0
 """Seconds that work may be overdue: a sweeper looks every second or so."""
 WAITED: Final = {"interactive": 10.0, "bulk": 3_600.0}
 """Seconds that the oldest work of a queue may have waited."""
-DEAD_LETTERS: Final = "docs/how-to/monitoring.md says how to read, retry and drop them"
+DEAD_LETTERS: Final = "taquin dead list shows them; retry or drop them"
 
 
 @dataclass(frozen=True, slots=True)
