@@ -87,6 +87,8 @@ def openssl(folder, *arguments):
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """An authority, and what it signed for the server and for us; another authority that signed nothing."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl, which makes the certificates, is not on the PATH")
     folder = tmp_path_factory.mktemp("tls")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     for name in ("ca", "other"):
