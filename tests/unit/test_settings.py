@@ -20,7 +20,11 @@ def test_arguments_win_over_the_environment(monkeypatch):
     [
         ("TAQUIN_MAX_ATTEMPTS", "many", "TAQUIN_MAX_ATTEMPTS: Input should be a valid integer"),
         ("TAQUIN_MAX_ATTEMPTS", "0", "TAQUIN_MAX_ATTEMPTS: Input should be greater than or equal to 1"),
-        ("TAQUIN_REDIS_URL", "http://x", "TAQUIN_REDIS_URL: must begin with redis://, rediss://, unix://, sentinel:// or sentinels://"),
+        (
+            "TAQUIN_REDIS_URL",
+            "http://x",
+            "TAQUIN_REDIS_URL: must begin with redis://, rediss://, unix://, sentinel:// or sentinels://",
+        ),
         ("TAQUIN_LOG_LEVEL", "loud", "TAQUIN_LOG_LEVEL: Input should be 'debug', 'info'"),
     ],
 )
