@@ -44,7 +44,7 @@ def slow(_):
 
 
 def long(_):
-    time.sleep(2.0)
+    time.sleep(1.2)
 
 
 def late(unit):
