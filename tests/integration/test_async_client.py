@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from taquin import AsyncClient, Client, TimedOut, Unknown
 
 UNSOLVABLE = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 15, 14, 0]]
@@ -113,12 +114,12 @@ def test_jobs(run):
 
 def test_pools_and_events(run):
     async def scenario(client):
-        job = await client.generate("3x4", 20, band="medium", seed=5)
+        job = await client.generate("5x3", 20, band="medium", seed=5)
         assert (await job.wait(30)).pooled == 20
-        ready = await client.claim("3x4", band="medium")
+        ready = await client.claim("5x3", band="medium")
         await client.release(ready)
-        assert (await client.take("3x4", band="medium")).band == "medium"
-        assert [pool.ready for pool in await client.pools() if pool.name == "3x4:medium"] == [19]
+        assert (await client.take("5x3", band="medium")).band == "medium"
+        assert [pool.ready for pool in await client.pools() if pool.name == "5x3:medium"] == [19]
         seen = [event async for event in client.events("async-test", "one", timeout=0.2)]
         assert job.id in [event.fields.get("job") for event in seen if event.name == "job.completed"]
         assert [event async for event in client.events("async-test", "one", timeout=0.2)] == []
