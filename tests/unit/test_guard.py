@@ -172,6 +172,12 @@ def test_a_message_that_cannot_be_kept_is_logged_without_what_is_in_it():
     assert "secret" not in str(line)
 
 
+def test_the_reason_does_not_show_what_is_in_the_message():
+    assert "a secret" not in fault_of(b'{"__type__": "spell", "__value__": "a secret"}')
+    assert "a secret" not in fault_of(message(body="a secret"))
+    assert "a secret" not in fault_of(headers(timelimit="a secret"))
+
+
 # The surface: what follows fails when an upgrade changes what the guard holds on to.
 
 

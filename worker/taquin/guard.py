@@ -293,4 +293,6 @@ def _first_of(error: ValidationError) -> str:
 
 
 def _unreadable(error: BaseException) -> str:
-    return f"it cannot be read: {type(error).__name__}: {str(error)[:200]}"
+    # Only its first words: kombu's errors bring the content along, which no log may show.
+    words = str(error.args[0])[:200] if error.args else ""
+    return f"it cannot be read: {type(error).__name__}: {words}"
