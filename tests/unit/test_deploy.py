@@ -127,6 +127,12 @@ def test_kustomize_names_every_file():
             assert all((folder / env).is_file() for env in generator["envs"])
 
 
+def test_manifests_are_plain_yaml():
+    """Anchors and merge keys are read by some versions of kustomize alone."""
+    for file in MANIFESTS:
+        assert not re.search(r"[:\s][&*]\w|<<:", file.read_text("utf-8")), file
+
+
 def test_settings_in_the_manifests_are_settings_of_ours():
     lines = (DEPLOY / "kubernetes" / "settings.env").read_text("utf-8").splitlines()
     values = dict(line.split("=", 1) for line in lines)
