@@ -46,6 +46,9 @@ class Outcome:
         wrong += [f"recovery took {seconds:.1f} s" for seconds in self.recoveries if seconds > RECOVERY]
         wrong += [f"SIGTERM took {seconds:.1f} s" for seconds in self.stops if seconds > SHUTDOWN]
         wrong += [f"left behind: {what}" for what in self.left]
+        if any(seconds > SHUTDOWN for seconds in self.stops):
+            # What a worker that is ended by force writes of itself.
+            wrong += [line for line in self.log.splitlines() if line.lstrip().startswith(("File", "Thread", "Current"))]
         if wrong:
             raise AssertionError("\n".join([f"{self.name}:", *wrong[:30], f"({len(wrong)} in all)"]))
 
