@@ -229,7 +229,7 @@ def test_every_line_of_a_task_carries_its_names_and_no_line_a_board(environment)
         single = client.send_repair([[41, 42, 43], [44, 45, 46], [48, 47, 0]])
         structlog.contextvars.clear_contextvars()
         job = client.submit([UNSOLVABLE] * 6, chunk=3)
-        body = [{"board": [[41, 42, 43], [44, 45, 46], [48, 47, 0]]}]
+        body = [{"board": UNSOLVABLE}]
         plain.send_task("taquin.repair", body, queue="interactive", headers={"request_id": "req-2"}).get(timeout=60)
         assert single.answer().status == "invalid"
         job.wait(60)
@@ -240,8 +240,7 @@ def test_every_line_of_a_task_carries_its_names_and_no_line_a_board(environment)
     assert (done[single.id]["task"], done[single.id]["request_id"]) == ("taquin.work", "req-1")
     assert {(line["job"], line["chunk"]) for line in done.values() if "job" in line} == {(job.id, 0), (job.id, 1)}
     assert [line["request_id"] for line in done.values() if line["task"] == "taquin.repair"] == ["req-2"]
-    assert "41, 42" not in text
-    assert "41,42" not in text
+    assert not any(board in text for board in ("41, 42", "41,42", "[1, 2, 3", "[1,2,3"))
 
 
 def test_work_that_fails_is_logged_and_counted_as_what_it_was(environment, tmp_path):
