@@ -17,7 +17,7 @@ from tests.chaos.checker import check, leftovers, read_units, wait_until_quiet
 from tests.chaos.history import Asked, History
 from tests.chaos.load import ask, random_board
 from tests.chaos.rig import Rig, children, until
-from tests.chaos.run import QUIET, RECOVERY, SHUTDOWN
+from tests.chaos.run import QUIET, RECOVERY, SHUTDOWN, in_time
 
 
 @pytest.mark.short
@@ -52,7 +52,7 @@ def test_a_backlog_is_refused_at_its_cap_and_worked_off(seed, long, folder):
 def test_busy_says_what_to_do(folder):
     with Rig(folder, TAQUIN_MAX_WAITING="1") as rig, Client(settings=rig.settings) as client:
         client.send_validate([[1, 2], [3, 0]])
-        with pytest.raises(Busy, match="send again later"):
+        with pytest.raises(Busy, match="send again in some seconds"):
             client.send_validate([[1, 2], [3, 0]])
         rig.server.redis.config_set("maxmemory", 1)
         with pytest.raises(Busy, match=r"free memory or raise its maxmemory, then send again"):
@@ -77,7 +77,7 @@ def test_a_worker_starts_while_redis_is(trouble, folder):
         rig.proxy.mode = "pass"
         before = time.monotonic()
         assert handle.answer(timeout=60).status == "solvable"
-        assert time.monotonic() - before < RECOVERY
+        assert in_time(time.monotonic() - before, RECOVERY)
         assert rig.workers.ended == []
 
 
@@ -91,11 +91,13 @@ def test_a_client_is_told_in_time_that_redis_is_away(mode, folder):
         with Client(url, settings=rig.settings) as client:
             client.send_validate([[1, 2], [3, 0]])
             rig.proxy.mode = mode
+            if mode == "refuse":
+                rig.proxy.cut()
             before = time.monotonic()
             with pytest.raises(Unavailable, match=rf"127\.0\.0\.1:{rig.proxy.port}") as caught:
                 client.send_validate([[1, 2], [3, 0]])
-            # Four attempts of one second each, and the pauses between them.
-            assert time.monotonic() - before < RECOVERY
+            # Two attempts of a second each, on a connection that may have to be made anew.
+            assert in_time(time.monotonic() - before, RECOVERY)
             assert "a-secret" not in repr(caught.value)
 
 
@@ -110,7 +112,7 @@ def test_an_emptied_redis_is_reported_and_not_silent(folder):
         rig.workers.start()
         rig.probe()
         rig.server.redis.flushall()
-        assert rig.probe() < RECOVERY
+        assert in_time(rig.probe(), RECOVERY)
         assert rig.workers.ended == []
 
 
@@ -178,7 +180,7 @@ def test_rolling_deploys_do_not_use_up_attempts(folder):
         rig.workers.start()
         (rig.folder / "patient").touch()
         handle = client.send("validate", {"board": [[1, 2], [3, 0]]}, id="patient-0")
-        for number in range(1, 5):
+        for number in range(1, 4):
             until(
                 lambda n=number: rig.runs.exists() and rig.runs.read_text().count("patient-0") == n, "the next attempt"
             )
@@ -186,8 +188,8 @@ def test_rolling_deploys_do_not_use_up_attempts(folder):
             before = time.monotonic()
             process.send_signal(signal.SIGTERM)
             process.wait(40)
-            assert time.monotonic() - before < SHUTDOWN
-        until(lambda: rig.runs.read_text().count("patient-0") == 5, "the last attempt")
+            assert in_time(time.monotonic() - before, SHUTDOWN)
+        until(lambda: rig.runs.read_text().count("patient-0") == 4, "the last attempt")
         assert client._ledger.read("patient-0").attempts == 1
         (rig.folder / "patient").unlink()
         assert handle.answer(timeout=30).status == "solvable"
@@ -208,7 +210,7 @@ def test_other_pools_end_in_time_and_lose_nothing(pool, folder):
             process.send_signal(how)
             time.sleep(0.1)
         process.wait(40)
-        assert time.monotonic() - before < SHUTDOWN
+        assert in_time(time.monotonic() - before, SHUTDOWN)
         assert {handle.answer(timeout=60).status for handle in handles} == {"solvable"}
 
 
@@ -224,7 +226,7 @@ def test_a_worker_ends_in_time_while_redis_is_away(folder):
             before = time.monotonic()
             process.send_signal(signal.SIGTERM)
             process.wait(40)
-            assert time.monotonic() - before < SHUTDOWN, mode
+            assert in_time(time.monotonic() - before, SHUTDOWN), mode
 
 
 def test_a_soak(request, seed, folder):
