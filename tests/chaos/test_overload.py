@@ -51,11 +51,12 @@ def test_a_backlog_is_refused_at_its_cap_and_worked_off(seed, long, folder):
 
 def test_busy_says_what_to_do(folder):
     with Rig(folder, TAQUIN_MAX_WAITING="1") as rig, Client(settings=rig.settings) as client:
-        client.send_validate([[1, 2], [3, 0]])
-        with pytest.raises(Busy, match="send again in some seconds"):
-            client.send_validate([[1, 2], [3, 0]])
         rig.server.redis.config_set("maxmemory", 1)
         with pytest.raises(Busy, match=r"free memory or raise its maxmemory, then send again"):
+            client.send_validate([[1, 2], [3, 0]])
+        rig.server.redis.config_set("maxmemory", 0)
+        client.send_validate([[1, 2], [3, 0]])
+        with pytest.raises(Busy, match="send again in some seconds"):
             client.send_validate([[1, 2], [3, 0]])
 
 
