@@ -96,8 +96,9 @@ def test_a_file_that_nobody_touches_any_more(tmp_path):
     assert not read_health(file).healthy
 
 
+@pytest.mark.parametrize("module", ["taquin", "taquin.health"])
 @pytest.mark.parametrize(("there", "status"), [(True, 0), (False, 1), (None, 2)])
-def test_asked_without_the_command_line(tmp_path, there, status):
+def test_asked_without_the_command_line(tmp_path, there, status, module):
     """What a container asks every few seconds: neither Celery nor typer nor pydantic is loaded for it."""
     file = tmp_path / "beat"
     environment = dict(os.environ)
@@ -107,8 +108,8 @@ def test_asked_without_the_command_line(tmp_path, there, status):
     if there:
         file.touch()
     loaded = (
-        "import atexit, runpy, sys; atexit.register(lambda: print(*sys.modules)); "
-        "runpy.run_module('taquin.health', run_name='__main__')"
+        "import atexit, runpy, sys; atexit.register(lambda: print(*sys.modules)); sys.argv[1:] = ['health']; "
+        f"runpy.run_module('{module}', run_name='__main__', alter_sys=True)"
     )
     done = subprocess.run([sys.executable, "-c", loaded], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == status

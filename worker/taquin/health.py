@@ -1,7 +1,7 @@
 """Is this worker alive: a file that its consumer touches, and the reading of it.
 
-``python -m taquin.health`` is what a container asks every few seconds: it imports neither Celery nor the command line.
-``taquin health`` says the same at six times the price, and with ``--ready`` whether Redis answers as well.
+``taquin health``, and ``python -m taquin.health``, is what a container asks every few seconds: it imports neither
+Celery nor the command line. With options (``--ready``, ``--json``) it is a command like the others, at six times the price.
 """
 
 from __future__ import annotations
