@@ -1,7 +1,8 @@
 """Is this worker alive: a file that its consumer touches, and the reading of it.
 
 ``taquin health``, and ``python -m taquin.health``, is what a container asks every few seconds: it imports neither
-Celery nor the command line. With options (``--ready``, ``--json``) it is a command like the others, at six times the price.
+Celery nor the command line. With options (``--ready``, ``--json``) it is a command like the others, at six times the
+price.
 """
 
 from __future__ import annotations
