@@ -150,12 +150,13 @@ class Claimers:
         deadline = time.monotonic() + 60
         with Client(settings=settings) as client:
             while time.monotonic() < deadline:
+                open_before, taken = leases(), 0
                 for band in BANDS:
                     while self.claim(client, band, keep=True) is not None:
-                        pass
-                if not leases():
+                        taken += 1
+                if not open_before and not taken:
                     return
-                time.sleep(0.5)
+                time.sleep(0.1)
 
 
 def claim_for_ever(settings):
