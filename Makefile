@@ -42,8 +42,12 @@ demo: $(STAMP) ## A Redis, a worker and an app's part in one process: see it wor
 	@$(PY) -m taquin demo $(ARGS)
 
 .PHONY: test
-test: $(STAMP) ## All tests that need no Docker
+test: $(STAMP) ## All tests that need no Docker and do not take long
 	$(PYTEST) $(PARALLEL) $(ARGS)
+
+.PHONY: test-slow
+test-slow: $(STAMP) ## Those that wait: for a time-out, a failover, a worker that hangs
+	$(PYTEST) $(PARALLEL) -m slow $(ARGS)
 
 .PHONY: lint
 lint: $(STAMP) ## ruff, its formatting, mypy --strict, and the layers by import-linter
@@ -53,7 +57,7 @@ lint: $(STAMP) ## ruff, its formatting, mypy --strict, and the layers by import-
 	$(VENV)/bin/lint-imports
 
 .PHONY: check
-check: lint test ## Everything that must pass before a change is handed in: lint, then test
+check: lint test test-slow ## Everything that must pass before a change is handed in
 
 # Each run brings its own servers and mostly waits, so a few may run beside each other even on two cores.
 .PHONY: chaos-short
@@ -69,14 +73,6 @@ test-stack: $(STAMP) ## The tests of docker-compose.yml and the image, on a Dock
 	@docker info >/dev/null 2>&1 || { echo "make test-stack needs a Docker engine that answers \`docker info\`: none does here." >&2; exit 1; }
 	@docker compose version >/dev/null 2>&1 || { echo "make test-stack needs the compose plugin (docker compose version 2.24 or newer)." >&2; exit 1; }
 	$(PYTEST) -m docker tests/stack $(ARGS)
-
-.PHONY: chaos
-chaos: $(STAMP) ## Break the running system in every way, for a long time: ARGS="--seed 7 -k kill" repeats a run
-	$(PYTEST) -m chaos tests/chaos $(ARGS)
-
-.PHONY: chaos-short
-chaos-short: $(STAMP) ## A selection of it, in some minutes
-	$(PYTEST) -m "chaos and short" tests/chaos $(ARGS)
 
 .PHONY: bench
 bench: $(STAMP) ## Speed against C++, raw Redis and plain Celery, side by side in one run

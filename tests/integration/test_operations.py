@@ -68,6 +68,7 @@ def taquin(*arguments, env):
     )
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_is_not_healthy(environment):
     with run_redis("server") as redis, run_worker(redis.url, environment=environment) as worker:
         beat = beat_of(worker)
@@ -80,6 +81,7 @@ def test_a_stopped_worker_is_not_healthy(environment):
         wait_for(lambda: read_health(beat).healthy)
 
 
+@pytest.mark.slow
 def test_a_worker_whose_pool_begins_nothing_is_not_healthy(environment):
     """Its main process is in order, but no child takes what it is given."""
     with (
@@ -101,6 +103,7 @@ def test_a_worker_whose_pool_begins_nothing_is_not_healthy(environment):
         wait_for(lambda: read_health(beat).healthy)
 
 
+@pytest.mark.slow
 def test_a_worker_without_redis_is_healthy_and_not_ready(environment):
     """Restarting workers does not bring Redis back."""
     with run_redis("server") as redis, run_worker(redis.url, environment=environment) as worker:
@@ -118,6 +121,7 @@ def test_a_worker_without_redis_is_healthy_and_not_ready(environment):
         assert "does not answer" in said["redis"]
 
 
+@pytest.mark.slow
 def test_a_worker_whose_redis_hangs_is_healthy(environment):
     """Connections are accepted and nothing is answered, as behind a dead router."""
     with run_redis("server") as redis, run_worker(redis.url, environment=environment) as worker:
@@ -129,6 +133,7 @@ def test_a_worker_whose_redis_hangs_is_healthy(environment):
             redis.process.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_busy_worker_is_healthy(environment, tmp_path):
     folder = tmp_path / "hurt"
     folder.mkdir()

@@ -261,6 +261,7 @@ def watched(folder):
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.slow
 def test_a_failover_in_the_middle_of_a_job(tmp_path, secret_file):
     """Workers, clients and the open door find the new primary by themselves, and every board has its answer."""
     with watched(tmp_path) as (sentinels, servers):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RedisKind = Literal["any", "server", "fake"]
 SERVERS: Final = ("redis-server", "valkey-server")
-START_TIMEOUT: Final = 15.0
+START_TIMEOUT: Final = 30.0
 """Seconds that a server or a worker may take to start."""
 STOP_TIMEOUT: Final = 15.0
 """Seconds that it may take to end before it is killed."""
