@@ -32,8 +32,10 @@ log = structlog.get_logger("taquin.handover")
 DRAIN: Final = 5.0
 """Seconds that work in hand is given to end."""
 FORCED: Final = 10.0
-"""Seconds after which a worker that hangs while it ends is ended by force: the promise is 15. It was seen once in some 60
-stops; most likely billiard's pool was reading a pipe that its process read as well, and waited for the rest."""
+"""Seconds after which a worker that hangs while it ends is ended by force: the promise is 15.
+
+It was seen once in some 60 stops; most likely billiard's pool was reading a pipe that its process read as well.
+"""
 LOOK: Final = 0.1
 """Seconds between two looks whether a signal came: a signal handler itself may do next to nothing."""
 STALE: Final = 1.0
