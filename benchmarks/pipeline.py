@@ -27,7 +27,7 @@ from redis import Redis
 
 import arithmetic
 from taquin import Client, puzzle
-from taquin.client.packing import packed_chunks
+from taquin.client.packing import chunk_size, packed_chunks
 from taquin.embedded import run_redis, run_worker
 from taquin.messages import JobRequest
 from taquin.puzzle.packed import pack
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SHAPE = puzzle.Shape(4, 4)
-CHUNK = 100_000
+CHUNK = chunk_size(SHAPE.cells)
 TASKS = 2_000
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taquin.client.packing import CHUNK_MOST, NOTED_MOST, chunk_size, infer_shape, packed_chunks
+from taquin.client.packing import CHUNK_MOST, ITEMS_MOST, NOTED_MOST, chunk_size, infer_shape, packed_chunks
 from taquin.errors import BadInput, BadShape
 from taquin.puzzle import unpack
 from taquin.puzzle.packed import form_for
@@ -213,7 +213,7 @@ def test_a_shape_that_cannot_be():
 
 def test_chunks_hold_the_same_work_whatever_the_shape():
     assert chunk_size(16) == CHUNK_MOST
-    assert chunk_size(1_024) == 1_953
+    assert chunk_size(1_024) == 3_906
     assert chunk_size(10**9) == 1
 
 
@@ -223,3 +223,10 @@ def test_every_form(side):
     source = np.random.default_rng(1).permuted(np.tile(np.arange(cells), (20, 1)), axis=1)
     packed = chunks(source, shape=shape)
     assert boards(packed, shape) == source.tolist()
+
+
+def test_boards_that_come_one_by_one_make_smaller_chunks():
+    """Lists of Python take ten times the memory of an array."""
+    boards = (board for board in [[[1, 2], [3, 0]]] * (2 * ITEMS_MOST + 1))
+    chunks = packed_chunks(boards, Shape(2, 2), "blank-last", "u4", chunk_size(4), exact=False)
+    assert [chunk.boards for chunk in chunks] == [ITEMS_MOST, ITEMS_MOST, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tenacity import retry, retry_if_exception_type, wait_exponential_jitter
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from taquin.ledger import Ledger, Unit
     from taquin.pools import Pools
     from taquin.settings import Settings
+
+UNREAD: Final = 16
+"""Characters of an answer that Celery spells out for a log line that is never written: spelling out takes its time."""
 
 until_redis_answers = retry(
     # Endless on purpose: the time limit stops a task that waits too long, and the ledger has it run again.
@@ -67,11 +70,11 @@ class Work:
 def register(app: Celery, work: Work) -> None:
     """Make the tasks of ``app``."""
 
-    @app.task(name=VALIDATE, shared=False, typing=False, trail=False)
+    @app.task(name=VALIDATE, shared=False, typing=False, trail=False, resultrepr_maxsize=UNREAD)
     def validate(*args: Any, **fields: Any) -> dict[str, Any]:
         return work.respond("validate", args, fields)
 
-    @app.task(name=REPAIR, shared=False, typing=False, trail=False)
+    @app.task(name=REPAIR, shared=False, typing=False, trail=False, resultrepr_maxsize=UNREAD)
     def repair(*args: Any, **fields: Any) -> dict[str, Any]:
         return work.respond("repair", args, fields)
 

@@ -97,7 +97,7 @@ class JobVerbs(Core):
         )
         _try_repair(asked, known)
         size = _chunk_boards(known, chunk, to_pool=to_pool)
-        chunks = packed_chunks(boards, known, goal, asked.form, size)
+        chunks = packed_chunks(boards, known, goal, asked.form, size, exact=chunk is not None)
         return self._feed(asked, chunks, key, in_flight, wait=wait, timeout=timeout)
 
     def generate(

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from taquin.messages import Form
     from taquin.puzzle.shape import Shape
 
-CHUNK_BYTES: Final = 2_000_000
-"""Cells in one chunk where the caller does not say: a task costs about 2 ms whatever it holds."""
-CHUNK_MOST: Final = 100_000
+CHUNK_CELLS: Final = 4_000_000
+"""Cells in one chunk where the caller does not say: a task costs some milliseconds whatever it holds."""
+CHUNK_MOST: Final = 250_000
 """Boards in one chunk where the caller does not say."""
+ITEMS_MOST: Final = 20_000
+"""The same for boards that come one by one, as lists of Python, which take ten times the memory of an array."""
 LINE_MOST: Final = 2_000_000
 """Characters of the longest line that is read."""
 LARGEST: Final[dict[str, int]] = {"u4": MOST_IN_U4, "u8": MOST_IN_U8, "u16": 65_535}
@@ -50,10 +52,12 @@ class Packed(NamedTuple):
 
 def chunk_size(cells: int) -> int:
     """Return how many boards of so many cells make a chunk."""
-    return max(1, min(CHUNK_MOST, CHUNK_BYTES // cells))
+    return max(1, min(CHUNK_MOST, CHUNK_CELLS // cells))
 
 
-def packed_chunks(source: Any, shape: Shape, goal: Any, form: Form, size: int) -> Iterator[Packed]:
+def packed_chunks(
+    source: Any, shape: Shape, goal: Any, form: Form, size: int, *, exact: bool = True
+) -> Iterator[Packed]:
     """Pack boards chunk by chunk, reading no further ahead than one chunk.
 
     Args:
@@ -63,6 +67,7 @@ def packed_chunks(source: Any, shape: Shape, goal: Any, form: Form, size: int) -
         goal: of all boards; what is wrong with a board depends on it.
         form: how to pack.
         size: boards in a chunk.
+        exact: otherwise chunks of boards that come one by one may be smaller, and take less memory.
 
     What is no board of the shape keeps its place, is packed as a board without a blank, and so answered ``invalid``.
 
@@ -70,13 +75,14 @@ def packed_chunks(source: Any, shape: Shape, goal: Any, form: Form, size: int) -
         BadInput: the source is none of these, an array is not of whole numbers, or a file is no text.
     """
     packer = _Packer(shape, goal, form)
+    few = size if exact else min(size, ITEMS_MOST)
     if isinstance(source, (str, Path)):
-        return packer.pack_items(_json_lines(Path(source)), size)
+        return packer.pack_items(_json_lines(Path(source)), few)
     if isinstance(source, np.ndarray):
         return packer.pack_array(source, size)
     if not isinstance(source, Iterable):
         raise BadInput(f"boards are an array, an iterable or the path of a file, not a {type(source).__name__}")
-    return packer.pack_iterable(iter(source), size)
+    return packer.pack_iterable(iter(source), size, few)
 
 
 def infer_shape(source: Any) -> tuple[Shape, Any]:
@@ -121,13 +127,13 @@ class _Packer:
         for start in range(0, len(batch), size):
             yield self._pack(batch[start : start + size], {})
 
-    def pack_iterable(self, items: Iterator[Any], size: int) -> Iterator[Packed]:
+    def pack_iterable(self, items: Iterator[Any], size: int, few: int) -> Iterator[Packed]:
         for first in items:
             rest = chain([first], items)
             if isinstance(first, np.ndarray) and first.shape != tuple(self.shape) and first.ndim > 1:
                 yield from self._pack_batches(rest, size)
             else:
-                yield from self.pack_items(rest, size)
+                yield from self.pack_items(rest, few)
 
     def _pack_batches(self, batches: Iterator[Any], size: int) -> Iterator[Packed]:
         """Pack arrays of boards; a chunk never spans two of them, so that nothing is copied twice."""
