@@ -4,7 +4,7 @@ Every figure stands beside another way of doing the same, measured in turns with
 the memory of one process, raw Redis lists that move the same bytes without Celery, and Celery with boards as JSON
 lists. Ratios are medians over the rounds of the ratio within one round.
 
-    python benchmarks/pipeline.py [--rounds 5] [--boards 2000000] [--memory 100000000]
+    python benchmarks/pipeline.py [--rounds 5] [--boards 8000000] [--memory 100000000]
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     """Measure everything and print it; the ratios decide nothing here, so the exit code is always 0."""
     parser = argparse.ArgumentParser(description="Measure the pipeline against C++, raw Redis and plain Celery.")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--boards", type=int, default=2_000_000)
+    parser.add_argument("--boards", type=int, default=8_000_000)
     parser.add_argument("--memory", type=int, default=100_000_000, help="boards of the long job; 0 leaves it out")
     asked = parser.parse_args()
     anchor = arithmetic.build()
