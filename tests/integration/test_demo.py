@@ -12,6 +12,7 @@ from tests.conftest import BOTH
 
 
 @pytest.mark.parametrize("redis", BOTH)
+@pytest.mark.slow
 def test_the_demo_shows_the_whole_way_and_checks_it(redis):
     command = [sys.executable, "-m", "taquin", "demo", "--seed", "1", "--redis", redis]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
@@ -21,6 +22,7 @@ def test_the_demo_shows_the_whole_way_and_checks_it(redis):
     assert "All answers agree with an independent count" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_demo_fails_when_an_answer_is_wrong(monkeypatch, capsys):
     from taquin.cli import bulk_demo
 

@@ -339,6 +339,7 @@ def test_the_same_seed_gives_the_same_boards_whoever_makes_them(client, alone, m
     assert (collect(client.generate("4x4", 1_000, **fields | {"seed": 8}))[2] != boards).any()
 
 
+@pytest.mark.slow
 def test_three_workers_make_the_same_boards_as_one(fresh_redis):
     with (
         run_worker(fresh_redis.url, concurrency=3, environment=QUICK),

@@ -107,6 +107,7 @@ def test_a_killed_pool_process_costs_one_attempt(hurt_client, fresh_redis, tmp_p
         ("hang", "it failed in each of 3 attempts"),
     ],
 )
+@pytest.mark.slow
 def test_poison_is_a_dead_letter_after_its_last_attempt(hurt_client, fresh_redis, tmp_path, fault, cause):
     handle = hurt_client.send_validate(BOARD)
     with hurt(fresh_redis.url, fault, tmp_path, TAQUIN_TIME_LIMIT_INTERACTIVE="2"):

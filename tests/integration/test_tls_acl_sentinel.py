@@ -128,6 +128,7 @@ def tls_server(tmp_path, certificates):
         yield port
 
 
+@pytest.mark.slow
 def test_tls_with_certificates_on_both_sides(tls_server, certificates, secret_file):
     files = {
         "redis_password_file": str(secret_file),
@@ -184,6 +185,7 @@ def acl_server(tmp_path):
         yield port
 
 
+@pytest.mark.slow
 def test_a_client_with_few_rights(acl_server, secret_file):
     """It enqueues, reads answers, submits jobs and claims boards, and can neither look at other keys nor flush."""
     worker_url = f"redis://taquin-worker@127.0.0.1:{acl_server}/0"
