@@ -27,12 +27,11 @@ LABEL org.opencontainers.image.title="Taquin" \
 RUN groupadd --system --gid 10001 taquin \
  && useradd --system --uid 10001 --gid taquin --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin taquin
 COPY --from=build /opt/taquin /opt/taquin
-# SIGTERM hands back what is in hand (Celery's soft shutdown) instead of waiting for it; /tmp is a tmpfs in compose.
+# /tmp is a tmpfs in compose.
 ENV PATH=/opt/taquin/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     OPENBLAS_NUM_THREADS=1 \
-    REMAP_SIGTERM=SIGQUIT \
     TAQUIN_HEARTBEAT_FILE=/tmp/taquin-heartbeat
 WORKDIR /tmp
 USER 10001:10001
