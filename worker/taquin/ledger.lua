@@ -95,6 +95,13 @@ local function bury_stopped(id, attempts)
   bury(id, 'its worker died, hung or was stopped in each of ' .. attempts .. ' attempts')
 end
 
+-- Its message is used up: a sweeper sends another after the pause.
+local function wait_again(id, pause)
+  redis.call('HSET', work(id), 'state', 'waiting', 'seq', 0)
+  redis.call('HDEL', work(id), 'run')
+  redis.call('ZADD', due, number(now + int(pause)), id)
+end
+
 -- A message for this unit is about to go to the end of its queue.
 local function note_sent(id, queue, again)
   local seq = redis.call('HINCRBY', queues, queue .. ':sent', 1)
@@ -215,9 +222,7 @@ function verbs.fail(id, token, error, most, pause)
     bury(id, 'it failed in each of ' .. unit[3] .. ' attempts')
     return 'dead'
   end
-  redis.call('HSET', work(id), 'state', 'waiting', 'seq', 0)
-  redis.call('HDEL', work(id), 'run')
-  redis.call('ZADD', due, number(now + int(pause)), id)
+  wait_again(id, pause)
   return 'again'
 end
 
@@ -239,9 +244,7 @@ function verbs.give_back(id, holder, counts, most, most_returns, pause)
     bury_stopped(id, attempts)
     return 'dead'
   end
-  redis.call('HSET', work(id), 'state', 'waiting', 'seq', 0)
-  redis.call('HDEL', work(id), 'run')
-  redis.call('ZADD', due, number(now + int(pause)), id)
+  wait_again(id, pause)
   return 'again'
 end
 
