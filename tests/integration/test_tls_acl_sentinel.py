@@ -240,7 +240,7 @@ def watched(folder):
         secured = ("--requirepass", SECRET, "--masterauth", SECRET)
         ready = {"password": SECRET}
         primary, first = stack.enter_context(server(folder / "a", *secured, ready=lambda at: answers(at, **ready)))
-        follow = (*secured, "--replicaof", f"127.0.0.1 {primary}")
+        follow = (*secured, "--replicaof", "127.0.0.1", str(primary))
         replica, second = stack.enter_context(server(folder / "b", *follow, ready=lambda at: answers(at, **ready)))
         with Redis(port=primary, password=SECRET) as redis:
             wait_for(lambda: redis.info("replication")["connected_slaves"] == 1)

@@ -6,8 +6,9 @@ import threading
 import time
 
 import pytest
+from redis.exceptions import ResponseError
 
-from taquin.connection import connect
+from taquin.connection import connect, reporting
 from taquin.errors import Busy, Conflict, Unavailable, Unknown
 from taquin.ledger import MESSAGE_MOST, RETURNS_MOST, Ledger, Overdue
 from taquin.settings import Settings
@@ -434,6 +435,15 @@ def test_a_redis_that_is_away_is_named_without_its_password():
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 does not answer") as caught:
         submit(Ledger(connect(settings, retries=0), settings))
     assert "secret" not in str(caught.value)
+
+
+def test_a_full_redis_before_version_7_is_understood_too():
+    """There the error of a command is wrapped in one of the script: `make test-servers` meets the real one."""
+    wrapped = "Error running script (call to f_0e76): @user_script:145: @user_script: 145: -OOM command not allowed"
+    with pytest.raises(Busy, match="is full"), reporting(Settings()):
+        raise ResponseError(wrapped)
+    with pytest.raises(Unavailable, match="MISCONF"), reporting(Settings()):
+        raise ResponseError(wrapped.replace("OOM", "MISCONF"))
 
 
 @pytest.mark.redis_server

@@ -107,15 +107,20 @@ def reporting(settings: Settings) -> Iterator[None]:
     """
     try:
         yield
-    except OutOfMemoryError as error:
-        raise Busy(
-            f"Redis at {place(settings)} is full and takes no new work: free memory or raise its maxmemory, "
-            f"then send again (nothing was written)"
-        ) from error
     except (RedisConnectionError, RedisTimeoutError, ReadOnlyError) as error:
         raise Unavailable(
             f"Redis at {place(settings)} does not answer ({type(error).__name__}): is it running, and is "
             f"TAQUIN_REDIS_URL right?"
         ) from error
     except RedisError as error:
+        if _full(error):
+            raise Busy(
+                f"Redis at {place(settings)} is full and takes no new work: free memory or raise its maxmemory, "
+                f"then send again (nothing was written)"
+            ) from error
         raise Unavailable(f"Redis at {place(settings)} refused: {error}") from error
+
+
+def _full(error: RedisError) -> bool:
+    """Whether Redis has no memory left; before Redis 7 a script's error is wrapped in a sentence of the server's."""
+    return isinstance(error, OutOfMemoryError) or ": -OOM " in str(error)
