@@ -24,8 +24,6 @@ class Case:
     gap: tuple[float, float] = (0.3, 1.5)
     special: tuple[str, ...] = ()
     every: int = 10
-    plain: bool = True
-    """Whether plain Celery is held against it."""
 
 
 CASES = [
@@ -42,14 +40,13 @@ CASES = [
         (150, 2),
         special=("slow",) * 3_000,
         every=1,
-        plain=False,
     ),
     Case("SIGTERM of a worker, often twice", faults.stop_worker, 5_000, 30, (300, 2), special=("long",) * 60),
     Case("kill -9 of Redis", faults.kill_redis, 5_000, 8, (300, 1)),
     Case("SIGTERM of Redis, and a start", faults.restart_redis, 5_000, 8),
     Case("SIGSTOP of Redis, 5 s", faults.freeze_redis, 3_000, 4),
     Case("CLIENT KILL of every connection", faults.kill_clients, 5_000, 10, (300, 2)),
-    Case("SCRIPT FLUSH", faults.flush_scripts, 3_000, 10, (300, 1), plain=False),
+    Case("SCRIPT FLUSH", faults.flush_scripts, 3_000, 10, (300, 1)),
     Case("every connection cut", faults.cut, 5_000, 10, (300, 2)),
     Case("connections refused, 2 s", faults.during("refuse", 2.0), 3_000, 6, (300, 1)),
     Case("connections refused, 20 s", faults.during("refuse", 20.0), 1_500, 2),
@@ -58,7 +55,7 @@ CASES = [
         "nothing passes, 8 s: results cannot be told", faults.during("blackhole", 8.0), 3_000, 4, special=("slow",) * 60
     ),
     Case("replies swallowed, 3 s", faults.during("swallow", 3.0), 3_000, 5, (300, 1)),
-    Case("100 ms more each way", faults.slow_network, 1_000, 3, plain=False),
+    Case("100 ms more each way", faults.slow_network, 1_000, 3),
     Case("Redis full", faults.fill_redis, 3_000, 5, (300, 1)),
     Case("Redis's disk full", faults.full_disk, 3_000, 5),
 ]
@@ -83,7 +80,7 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder, record
         every=case.every,
     )
     plain = None
-    if long and case.plain:
+    if long:
         (folder / "plain").mkdir()
         plain = run_plain(case.fault, folder / "plain", seed=seed, units=units, times=times, gap=gap)
     record_property("row", row(outcome, plain))
