@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COLUMNS = ("fault", "acknowledged", "lost", "doubled", "dead", "recovery, s")
-PLAIN = ("plain Celery: acknowledged", "lost", "run twice", "recovery, s")
+PLAIN = ("plain Celery: acknowledged", "lost", "run twice", "recovery, s", "remarks")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -147,9 +147,8 @@ def full_disk(rig: Rig, rng: random.Random) -> None:
 
 def lose_messages(rig: Rig, rng: random.Random) -> None:
     """Take some messages off the queue, as a worker does that dies before it has noted them (kombu issue 305)."""
-    queue = "celery" if rig.server.redis.exists("celery") else "interactive"
     for _ in range(rng.randrange(3, 10)):
-        rig.server.redis.brpop([queue], timeout=1)
+        rig.server.redis.brpop([rig.queues[0]], timeout=1)
 
 
 def nothing(rig: Rig, rng: random.Random) -> None:

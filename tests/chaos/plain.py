@@ -33,12 +33,22 @@ class PlainOutcome:
 
     acknowledged: int
     lost: int
+    """Acknowledged, and no result when nothing moves any more; poison that is still tried is none of these."""
     doubled: int
+    """Run more than once, poison apart."""
     recovery: float
+    endless: int
+    """Poison that was still tried when nothing else moved any more."""
+    most_runs: int
+    """How often the poison that was tried most often had been tried by then."""
+    restarts: int
+    """Workers that ended and were started again."""
 
 
 class PlainRig(Rig):
     """A rig whose workers and probes are plain Celery's."""
+
+    queues = ("celery",)
 
     def __init__(self, folder: Path, *, workers: int = 2, server: tuple[str, ...] = ()):
         """Start Redis alone."""
@@ -77,10 +87,20 @@ class PlainRig(Rig):
 
 
 def run_plain(
-    fault: Fault, folder: Path, *, seed: int, units: int, times: int, gap: tuple[float, float], workers: int = 2
+    fault: Fault,
+    folder: Path,
+    *,
+    seed: int,
+    units: int,
+    times: int,
+    gap: tuple[float, float] = (0.3, 1.5),
+    special: tuple[str, ...] = (),
+    every: int = 10,
+    may_die: tuple[str, ...] = (),
+    workers: int = 2,
 ) -> PlainOutcome:
-    """Put load on plain Celery, have the fault happen, wait until nothing moves, and count."""
-    rng, recoveries = random.Random(seed), [0.0]
+    """Put load on plain Celery, have the fault happen, wait until nothing moves, and count. Arguments as in ``run``."""
+    rng, recoveries, special_words = random.Random(seed), [0.0], list(special)
     with PlainRig(folder, workers=workers) as rig:
         rig.workers.start()
         acknowledged: list[str] = []
@@ -89,7 +109,8 @@ def run_plain(
         def send(number: int) -> None:
             boards, sent = random.Random(f"{seed}/{number}"), 0
             while sent < units // 2 or not enough.is_set():
-                id = f"plain-{number}-{sent}"
+                word = special_words.pop() if special_words and sent % every == 0 else "plain"
+                id = f"{word}-{number}-{sent}"
                 if rig.send(id, boards.choice(("validate", "repair")), {"board": random_board(boards)}):
                     acknowledged.append(id)
                 sent += 1
@@ -114,11 +135,20 @@ def run_plain(
         for process in rig.workers.processes:
             kill_group(process)
         runs = Counter(line.split()[0] for line in rig.runs.read_text().splitlines())
-        doubled = sum(count > 1 for id, count in runs.items() if id.startswith("plain-"))
-        return PlainOutcome(len(acknowledged), len(lost), doubled, max(recoveries))
+        poison = {id for id in acknowledged if id.partition("-")[0] in may_die}
+        doubled = sum(runs[id] > 1 for id in acknowledged if id not in poison)
+        return PlainOutcome(
+            acknowledged=len(acknowledged),
+            lost=len(lost - poison),
+            doubled=doubled,
+            recovery=max(recoveries),
+            endless=len(lost & poison),
+            most_runs=max((runs[id] for id in lost & poison), default=0),
+            restarts=len(rig.workers.ended),
+        )
 
 
-def _wait(rig: PlainRig, ids: list[str]) -> list[str]:
+def _wait(rig: PlainRig, ids: list[str]) -> set[str]:
     open_ids, progress = list(ids), time.monotonic()
     while open_ids and time.monotonic() - progress < QUIET:
         left = [id for id in open_ids if not rig.has_result(id)]
@@ -126,4 +156,4 @@ def _wait(rig: PlainRig, ids: list[str]) -> list[str]:
             open_ids, progress = left, time.monotonic()
         else:
             time.sleep(0.5)
-    return open_ids
+    return set(open_ids)

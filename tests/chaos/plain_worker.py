@@ -8,6 +8,7 @@ from pathlib import Path
 from celery import Celery, signals
 
 from taquin import service
+from tests.chaos import harm
 
 NOTES = os.open(os.environ.get("CHAOS_RUNS", os.devnull), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
@@ -49,6 +50,7 @@ app = make_app(os.environ.get("TAQUIN_REDIS_URL", "redis://127.0.0.1:1/0"))
 @app.task(name="plain.work", bind=True)
 def work(task, kind, request):
     os.write(NOTES, f"{task.request.id} {os.getpid()}\n".encode())
+    harm.do(task.request.id)
     answer, _ = service.respond(kind, request, max_cells=1_024)
     return answer.model_dump(mode="json")
 

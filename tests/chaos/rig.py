@@ -22,7 +22,6 @@ from taquin import Busy, Client, Settings, Unavailable
 from taquin.embedded import SERVERS
 from tests.chaos.proxy import Proxy
 
-HERE = Path(__file__).parent
 PROBE = [[1, 2], [3, 0]]
 TIMES = {
     "TAQUIN_TIME_LIMIT_INTERACTIVE": "3",
@@ -76,7 +75,7 @@ class Workers:
         """Start nothing yet."""
         self._folder, self._count, self._concurrency = folder, count, concurrency
         self._variables = {**os.environ, **TIMES, **variables, "TAQUIN_REDIS_URL": url}
-        self.program = [sys.executable, str(HERE / "worker.py"), "worker", "--concurrency", str(concurrency)]
+        self.program = [sys.executable, "-m", "tests.chaos.worker", "worker", "--concurrency", str(concurrency)]
         self.processes: list[subprocess.Popen[bytes]] = []
         self.ended: list[int] = []
         """Exit statuses of those that were started again."""
@@ -133,6 +132,9 @@ class Workers:
 
 class Rig:
     """A Redis, a proxy before it, workers and clients that reach it through the proxy."""
+
+    queues: tuple[str, ...] = ("interactive", "bulk")
+    """The lists that its workers take messages from; the first is the one for the load."""
 
     def __init__(
         self, folder: Path, *, workers: int = 2, concurrency: int = 2, server: tuple[str, ...] = (), **variables: str

@@ -126,7 +126,7 @@ def run(
         )
 
 
-def row(outcome: Outcome, plain: Any = None) -> str:
+def row(outcome: Outcome, plain: Any = None, remark: str = "") -> str:
     """Return the line of a table in Markdown."""
     found = outcome.findings
     recovery = max(outcome.recoveries, default=0.0)
@@ -139,8 +139,8 @@ def row(outcome: Outcome, plain: Any = None) -> str:
         f"{recovery:.1f}",
     ]
     cells += (
-        ["", "", "", ""]
+        ["", "", "", "", ""]
         if plain is None
-        else [f"{plain.acknowledged:,}", plain.lost, plain.doubled, f"{plain.recovery:.1f}"]
+        else [f"{plain.acknowledged:,}", plain.lost, plain.doubled, f"{plain.recovery:.1f}", remark]
     )
     return "| " + " | ".join(map(str, cells)) + " |"

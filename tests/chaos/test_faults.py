@@ -82,7 +82,16 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder, record
     plain = None
     if long:
         (folder / "plain").mkdir()
-        plain = run_plain(case.fault, folder / "plain", seed=seed, units=units, times=times, gap=gap)
+        plain = run_plain(
+            case.fault,
+            folder / "plain",
+            seed=seed,
+            units=units,
+            times=times,
+            gap=gap,
+            special=case.special,
+            every=case.every,
+        )
     record_property("row", row(outcome, plain))
     outcome.must_hold()
     assert outcome.findings.acknowledged >= units * 0.9

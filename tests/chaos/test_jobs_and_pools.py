@@ -83,7 +83,7 @@ def test_a_job_adds_up(fault, seed, long, folder, record_property):
     lost = len(boards) - progress.done
     doubled = max(progress.done - len(boards), 0) + sum(count - 1 for count in records.values())
     counts = f"{len(boards):,} | {lost} | {doubled} | {progress.dead} | {max(recoveries):.1f}"
-    record_property("row", f"| a job of chunks: {fault.__name__} | {counts} |  |  |  |  |")
+    record_property("row", f"| a job of chunks: {fault.__name__} | {counts} |  |  |  |  |  |")
     assert (progress.state, progress.boards, progress.done, progress.dead) == ("complete", len(boards), len(boards), 0)
     assert progress.invalid == np.count_nonzero(~good)
     assert progress.solvable == np.count_nonzero(good & solvable)
@@ -198,7 +198,7 @@ def test_no_board_is_handed_out_twice_and_none_disappears(seed, long, folder, re
     twice = [board for board, times in claimers.confirmed.items() if times > 1]
     missing = boards - set(claimers.confirmed) - claimers.unsure
     counts = f"{count:,} | {len(missing)} | {len(twice)} | 0"
-    record_property("row", f"| racing claimers, cut off and killed | {counts} |  |  |  |  |  |")
+    record_property("row", f"| racing claimers, cut off and killed | {counts} |  |  |  |  |  |  |")
     assert twice == []
     assert not missing
     assert set(claimers.confirmed) <= boards

@@ -5,9 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos import faults
+from tests.chaos.plain import run_plain
 from tests.chaos.run import row, run
 
+PLAIN_UNITS = 1_000
 HARM = ("segfault", "memory", "loop", "hang", "fail")
+
+
+def beside_plain(outcome, folder, long, **load):
+    """Return the row of a run, in a long run with the one of plain Celery beside it."""
+    if not long:
+        return row(outcome)
+    (folder / "plain").mkdir()
+    plain = run_plain(faults.nothing, folder / "plain", units=PLAIN_UNITS, times=1, **load)
+    return row(outcome, plain, f"{plain.endless} poison without end, one was tried {plain.most_runs} times")
 
 
 @pytest.mark.short
@@ -23,13 +34,13 @@ def test_poison_costs_its_attempts_and_nobody_elses(seed, long, folder, record_p
         special=words,
         may_die=HARM,
     )
-    record_property("row", row(outcome))
+    record_property("row", beside_plain(outcome, folder, long, seed=seed, special=words, may_die=HARM))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts == 0
 
 
-def test_work_that_ends_its_worker_ends_as_well(seed, folder, record_property):
+def test_work_that_ends_its_worker_ends_as_well(seed, long, folder, record_property):
     """By SIGKILL, which costs an attempt, and by SIGTERM, where running out of time does."""
     words = ("parent", "stopper")
     outcome = run(
@@ -42,7 +53,7 @@ def test_work_that_ends_its_worker_ends_as_well(seed, folder, record_property):
         special=words,
         may_die=words,
     )
-    record_property("row", row(outcome))
+    record_property("row", beside_plain(outcome, folder, long, seed=seed, special=words, may_die=words))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts >= 3
