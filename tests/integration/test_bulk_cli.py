@@ -275,6 +275,14 @@ def test_a_pool_is_filled_and_claimed_from(taquin):
     status, out, _ = taquin("pools")
     (line,) = (line for line in out.splitlines() if line.startswith("2x4:hard"))
     assert line.split()[1:] == [str(ready - 2), "1", "-", "-", "no"]
+    for verb, left in (("release", ready - 2), ("confirm", ready - 3)):
+        claim = json.loads(taquin("claim", "2x4", "--band", "hard", "--json")[1])["claim"]
+        assert taquin(verb, claim) == (0, "", "")
+        (line,) = (line for line in taquin("pools")[1].splitlines() if line.startswith("2x4:hard"))
+        assert line.split()[1] == str(left)
+        status, out, err = taquin(verb, claim)
+        assert (status, out) == (2, "")
+        assert claim in err
     assert taquin("claim", "2x4", "--band", "expert") == (1, "", "the pool of expert boards of 2x4 is empty\n")
 
 

@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
-from taquin import Client, Settings
+from taquin import BadInput, Client, Settings
+from taquin.client import events
 from taquin.client.events import Position
 from taquin.jobs import Jobs
 from taquin.ledger import Ledger
@@ -92,6 +94,37 @@ def test_an_event_whose_handling_failed_comes_again(client, happen):
     assert causes(client.events("app", "two", timeout=SOON)) == []
     assert causes(client.events("app", "one", timeout=SOON)) == named(1, 2)
     assert causes(client.events("app", "one", timeout=SOON)) == []
+
+
+def test_events_of_a_consumer_that_is_gone_for_good_are_taken_over(client, happen):
+    happen(25)
+    gone = client.events("app", "gone", timeout=SOON)
+    next(gone)
+    gone.close()
+    assert causes(client.events("app", "two", timeout=SOON)) == named(*range(10, 25))
+    assert causes(client.events("app", "two", timeout=SOON, min_idle=None)) == []
+    time.sleep(0.1)
+    assert causes(client.events("app", "two", timeout=SOON, min_idle=0.05)) == named(*range(10))
+    assert causes(client.events("app", "gone", timeout=SOON)) == []
+
+
+def test_events_are_taken_over_while_a_reading_goes_on(client, happen, monkeypatch):
+    """Also more of them than are held at once."""
+    monkeypatch.setattr(events, "TAKE_OVER_EVERY", 0.05)
+    happen(10)
+    gone = client.events("app", "gone", timeout=SOON)
+    next(gone)
+    happen(15)
+    again = client.events("app", "gone again", timeout=SOON)
+    next(again)
+    reading = client.events("app", "two", timeout=2.5, min_idle=0.3)
+    happen(1)
+    assert sorted(causes(reading)) == sorted(named(*range(26)))
+
+
+def test_an_idle_time_must_be_one(client):
+    with pytest.raises(BadInput, match="min_idle takes seconds above 0, or None, not 0"):
+        next(client.events("app", "one", min_idle=0))
 
 
 def test_a_backend_that_was_away_picks_up(client, happen):

@@ -199,6 +199,7 @@ def test_a_client_with_few_rights(acl_server, secret_file):
         client.generate("3x3", count=200).wait(60)
         band = next(pool.name.split(":")[1] for pool in client.pools() if pool.ready)
         assert client.claim("3x3", band=band) is not None
+        assert "job.completed" in {event.name for event in client.events("app", "one", timeout=0.2)}
         with Celery("backend", broker=client_url, backend=client_url, set_as_current=False) as plain:
             answer = plain.send_task("taquin.repair", [{"board": UNSOLVABLE}], queue="interactive").get(timeout=60)
         assert answer["status"] == "repaired"

@@ -50,7 +50,7 @@ def test_version(run):
 def test_help_names_every_command(run):
     status, out, _ = run("--help")
     assert status == 0
-    queue = ("send", "submit", "generate", "jobs", "job", "results", "claim", "pools", "events")
+    queue = ("send", "submit", "generate", "jobs", "job", "results", "claim", "confirm", "release", "pools", "events")
     for command in ("demo", "check", "repair", *queue, "worker", "health", "doctor", "stats"):
         assert command in out
 

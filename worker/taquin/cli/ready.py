@@ -1,4 +1,4 @@
-"""``taquin claim``, ``pools`` and ``events``: ready boards, and what happened."""
+"""``taquin claim``, ``confirm``, ``release``, ``pools`` and ``events``: ready boards, and what happened."""
 
 from __future__ import annotations
 
@@ -51,6 +51,31 @@ def claim(
     moves = f", solved in {ready.moves} moves" if ready.moves is not None else ""
     console.print(f"board {ready.id}: {ready.band}, distance {ready.distance}{moves}")
     console.print("taken for good" if confirm else f"claim {ready.claim}: returns to its pool in {lease:g} s")
+
+
+Claim = Annotated[str, typer.Argument(metavar="CLAIM", help="As `taquin claim` showed it.")]
+
+
+def confirm(claim: Claim) -> None:
+    """Take a claimed board for good, before its lease is over.
+
+    Exit status: 0 it is yours, 2 the lease is over, or there is no such claim.
+    """
+    from taquin.client import Client  # noqa: PLC0415
+
+    with Client() as client:
+        client.confirm(claim)
+
+
+def release(claim: Claim) -> None:
+    """Return a claimed board to its pool.
+
+    Exit status: 0 it is back, 2 the lease is over, or there is no such claim.
+    """
+    from taquin.client import Client  # noqa: PLC0415
+
+    with Client() as client:
+        client.release(claim)
 
 
 def pools(as_json: AsJson = False) -> None:

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from taquin.client import Client
 from taquin.client.boards import answer_of, no_answer
 from taquin.client.core import pause
-from taquin.client.events import BATCH, Position, parse_events, stream_of, suppress_known_group
+from taquin.client.events import BATCH, IN_HAND, MIN_IDLE, Position, parse_events, stream_of, suppress_known_group
 from taquin.client.inbox import LOOK_UP, PAUSE
 from taquin.client.job import still_at_work
 from taquin.connection import connect_async, reporting
@@ -198,15 +198,26 @@ class AsyncClient:
         listed = await asyncio.to_thread(lambda: list(self._client.jobs()))
         return [(AsyncJob(self, job), progress) for job, progress in listed]
 
-    async def events(self, group: str, consumer: str, *, timeout: float | None = None) -> AsyncIterator[Event]:  # noqa: ASYNC109
+    async def events(
+        self,
+        group: str,
+        consumer: str,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        min_idle: float | None = MIN_IDLE,
+    ) -> AsyncIterator[Event]:
         """Iterate over what happened: see ``Client.events``."""
-        stream, position = stream_of(self._settings), Position(timeout, self._settings)
+        stream, position = stream_of(self._settings), Position(timeout, self._settings, min_idle=min_idle)
         with reporting(self._settings), suppress_known_group():
             await self._redis.xgroup_create(stream, group, id="0", mkstream=True)
         while not position.over():
             with reporting(self._settings):
+                if idle := position.min_idle():
+                    position.took_over(
+                        await self._redis.xautoclaim(stream, group, consumer, idle, count=IN_HAND, justid=True)
+                    )
                 reply = await self._redis.xreadgroup(
-                    group, consumer, {stream: position.at}, count=BATCH, block=position.block
+                    group, consumer, {stream: position.at}, count=IN_HAND, block=position.block
                 )
             events = parse_events(reply)
             for event in events:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from taquin.client.bulk import generate_request
 from taquin.client.core import Core
-from taquin.client.events import look_at_events, read_events
+from taquin.client.events import MIN_IDLE, look_at_events, read_events
 from taquin.client.requests import Board, ShapeLike, known_goal, shape_of
 from taquin.errors import BadInput
 from taquin.messages import pool_name
@@ -108,7 +108,9 @@ class PoolVerbs(Core):
             request = asked.model_copy(update={"seed": None}).model_dump_json().encode()
         self._pools.set_marks(pool, low, high, request)
 
-    def events(self, group: str, consumer: str, *, timeout: float | None = None) -> Iterator[Event]:
+    def events(
+        self, group: str, consumer: str, *, timeout: float | None = None, min_idle: float | None = MIN_IDLE
+    ) -> Iterator[Event]:
         """Iterate over what happened: ``job.completed``, ``job.cancelled``, ``pool.low``, ``task.dead``.
 
         Each event reaches one consumer of each group, the oldest that is kept first; a backend that was away picks up
@@ -118,8 +120,14 @@ class PoolVerbs(Core):
             group: who listens, such as the name of the app.
             consumer: which of its processes.
             timeout: seconds without an event after which the iteration ends; None goes on for ever.
+            min_idle: seconds after which an event that another consumer of the group has been given and has not
+                acknowledged is taken over, since that process may be gone for good; longer than ten events take to be
+                handled. None never does.
+
+        Raises:
+            BadInput: ``min_idle`` is not above 0.
         """
-        return read_events(self._redis, self.settings, group, consumer, timeout)
+        return read_events(self._redis, self.settings, group, consumer, timeout, min_idle)
 
     def look(self, *, timeout: float | None = None) -> Iterator[Event]:
         """Iterate over the same events without a group, from the oldest that is kept: nothing is acknowledged.
