@@ -82,6 +82,22 @@ def test_a_worker_starts_while_redis_is(trouble, folder):
         assert rig.workers.ended == []
 
 
+@pytest.mark.short
+def test_a_full_redis_ends_no_wait(folder):
+    """Whoever waits for work that was accepted before has its answer when there is memory again."""
+    with Rig(folder, workers=1) as rig, Client(settings=rig.direct) as client:
+        handle, job = client.send_validate([[1, 2], [3, 0]]), client.submit([[[1, 2], [3, 0]]])
+        rig.server.redis.config_set("maxmemory", 1)
+        rig.workers.start(wait=False)
+        with ThreadPoolExecutor(2) as pool:
+            waits = [pool.submit(handle.answer, 60), pool.submit(job.wait, 60)]
+            time.sleep(2.0)
+            assert not any(wait.done() for wait in waits)
+            rig.server.redis.config_set("maxmemory", 0)
+            assert waits[0].result().status == "solvable"
+            assert waits[1].result().solvable == 1
+
+
 @pytest.mark.parametrize("mode", ["refuse", "blackhole", "swallow"])
 def test_a_client_is_told_in_time_that_redis_is_away(mode, folder):
     """With host and port, and without the password."""

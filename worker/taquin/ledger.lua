@@ -73,7 +73,8 @@ local function watch(key, channel)
   end
   local settled = state == 'done' or state == 'dead' or state == 'complete' or state == 'cancelled'
   if not settled and not string.find(' ' .. watchers, ' ' .. channel .. ' ', 1, true) then
-    redis.call('HSET', key, 'watchers', watchers .. channel .. ' ')
+    -- A full Redis takes no watcher, which is no reason to end a wait: whoever waits reads again by itself.
+    redis.pcall('HSET', key, 'watchers', watchers .. channel .. ' ')
   end
   return state
 end
