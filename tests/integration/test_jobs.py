@@ -424,14 +424,14 @@ FLAT = BOARDS[:3]
         (FLAT, {"shape": "4x4", "kind": "repair", "to_pool": True, "chunk": 10**6}, "at most 50,000 boards"),
         (FLAT, {"shape": "4x4", "in_flight": -1}, "in_flight is a whole number from 1 on, not -1"),
         (FLAT, {"shape": "4x4", "key": "a b"}, "a key is 1 to 200 printable characters without spaces, not 'a b'"),
-        (iter([FLAT.reshape(-1, 4, 4), FLAT.astype(float)]), {"shape": "4x4"}, "not of float64"),
+        (lambda: iter([FLAT.reshape(-1, 4, 4), FLAT.astype(float)]), {"shape": "4x4"}, "not of float64"),
         ("/nowhere", {}, "/nowhere cannot be read"),
         (sys.executable, {"shape": "4x4"}, "is no text"),
     ],
 )
 def test_bad_input_is_one_clear_error_and_leaves_nothing(alone, boards, fields, message):
     with pytest.raises(BadInput, match=message):
-        alone.submit(boards, **fields)
+        alone.submit(boards() if callable(boards) else boards, **fields)
     assert left_behind(alone) == []
 
 

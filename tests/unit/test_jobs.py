@@ -130,6 +130,26 @@ def test_nothing_of_a_job_expires_before_it_is_complete(jobs, redis, settings):
     assert all(0 < redis.pttl(key) <= settings.keep_answers * 1000 for key in keys)
 
 
+def test_a_job_whose_submission_was_abandoned_expires_in_a_week(jobs, redis, settings):
+    """Each chunk that comes in or is done begins the week anew, and sealing ends it."""
+    week = 7 * 86_400_000
+    keys = [f"taquin:{name}:j" for name in ("job", "answers", "chunks", "notes")]
+    jobs.open("j", REQUEST)
+    assert week - 60_000 < redis.pttl(keys[0]) <= week
+    for k in range(2):
+        redis.pexpire(keys[0], 1_000)
+        jobs.add("j", k, 1, b"x", b"{}")
+        jobs.commit(f"j:{k}", b"a", (1, 0, 0, 0), [])
+        assert all(week - 60_000 < redis.pttl(key) <= week for key in keys)
+    redis.pexpire(keys[0], 1_000)
+    with pytest.raises(Busy):
+        Jobs(redis, settings.model_copy(update={"max_waiting": 0})).add("j", 2, 1, b"x")
+    assert redis.pttl(keys[0]) > week - 60_000
+    jobs.add("j", 2, 1, b"x")
+    jobs.seal("j", 3, 3)
+    assert {redis.pttl(key) for key in keys} == {-1}
+
+
 def test_a_chunk_is_committed_once(jobs, ledger, redis):
     begin(jobs, 2, 2)
     ledger.begin("j:0")

@@ -32,11 +32,17 @@ function event(name, ...)
 end
 
 local JOB_KEYS = {'job:', 'answers:', 'chunks:', 'notes:'}
+local ABANDONED = 7 * 24 * 3600 * 1000 -- a job that is still open so long after its last chunk has lost its client
 
-local function expire_job(job)
-  local keep = redis.call('HGET', job_key(job), 'keep')
+local function expire_job(job, keep)
   for _, name in ipairs(JOB_KEYS) do
-    redis.call('PEXPIRE', prefix .. name .. job, keep)
+    redis.call('PEXPIRE', prefix .. name .. job, keep or redis.call('HGET', job_key(job), 'keep'))
+  end
+end
+
+local function persist_job(job)
+  for _, name in ipairs(JOB_KEYS) do
+    redis.call('PERSIST', prefix .. name .. job)
   end
 end
 
@@ -86,9 +92,7 @@ function jobs.revived(job, boards)
   if state == 'complete' then
     redis.call('HSET', key, 'state', 'sealed')
     redis.call('HDEL', key, 'finished')
-    for _, name in ipairs(JOB_KEYS) do
-      redis.call('PERSIST', prefix .. name .. job)
-    end
+    persist_job(job)
   end
   return true
 end
@@ -118,6 +122,7 @@ function verbs.open(job, request, keep)
     return known == request and 'same' or 'conflict'
   end
   jobs.open(job, request, keep, 'open')
+  expire_job(job, ABANDONED)
   return 'new'
 end
 
@@ -136,14 +141,14 @@ function verbs.add(job, k, boards, payload, digest, notes, again, most)
     return 'sealed'
   end
   local refused = overload(most)
-  if refused then
-    return refused
+  if not refused then
+    if notes ~= '' then
+      redis.call('HSET', prefix .. 'notes:' .. job, k, notes)
+    end
+    jobs.write_chunk(job, k, boards, payload, digest, tonumber(again))
   end
-  if notes ~= '' then
-    redis.call('HSET', prefix .. 'notes:' .. job, k, notes)
-  end
-  jobs.write_chunk(job, k, boards, payload, digest, tonumber(again))
-  return 'new'
+  expire_job(job, ABANDONED)
+  return refused or 'new'
 end
 
 -- job, chunks and boards that were added -> sealed | same | conflict | gone | cancelled
@@ -160,6 +165,7 @@ function verbs.seal(job, chunks, boards)
     return 'same'
   end
   redis.call('HSET', job_key(job), 'state', 'sealed')
+  persist_job(job)
   settle_job(job)
   tell_job(job)
   return 'sealed'
@@ -189,7 +195,11 @@ function verbs.commit(id, answer, solvable, unsolvable, repaired, invalid, ...)
   for at = 1, #filled, 2 do
     redis.call('HINCRBY', key, 'pooled', pools.add(filled[at], filled[at + 1]))
   end
-  settle_job(job)
+  if redis.call('HGET', key, 'state') == 'open' then
+    expire_job(job, ABANDONED)
+  else
+    settle_job(job)
+  end
   tell_job(job)
   return 'kept'
 end
