@@ -93,6 +93,18 @@ def test_what_a_library_says_has_one_name(configured, capsys):
     assert "data" not in said
 
 
+def test_what_celery_says_of_a_setting_that_is_meant_is_left_out(configured, capsys):
+    from celery.worker.consumer.consumer import CANCEL_TASKS_BY_DEFAULT
+
+    configured(Settings(log_format="json"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn(CANCEL_TASKS_BY_DEFAULT, PendingDeprecationWarning, stacklevel=1)
+        warnings.warn("another thing", PendingDeprecationWarning, stacklevel=1)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "another thing" in json.loads(line)["message"]
+
+
 def test_a_traceback_stays_in_its_line(configured, capsys):
     configured(Settings(log_format="json"))
     try:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BOARDS_IN_IT: Final = ("celery.app.trace", "celery.worker.strategy", "celery.worker.request")
 """Celery's loggers that write arguments and results, and so whole boards; ``task.*`` say the same without them."""
+SETTLED: Final = "worker_cancel_long_running_tasks_on_connection_loss"
+"""A setting that Celery speaks of at every reconnection as long as it is off, as it has to be here."""
 STRUCK_OUT: Final = "***"
 
 
@@ -63,8 +65,13 @@ def configure_logging(settings: Settings, count: Callable[[str], None] | None = 
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
     logging.captureWarnings(capture=True)
+    logging.getLogger("py.warnings").addFilter(_is_news)
     for name in BOARDS_IN_IT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return SETTLED not in record.getMessage()
 
 
 def _counting(count: Callable[[str], None]) -> Processor:
