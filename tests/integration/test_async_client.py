@@ -112,6 +112,21 @@ def test_jobs(run):
     run(scenario)
 
 
+def test_waits_for_a_job_have_no_end_unless_they_are_given_one(fresh_redis):
+    async def scenario():
+        async with AsyncClient(fresh_redis.url) as client:
+            job = await client.submit([UNSOLVABLE] * 10, kind="repair")
+            for waiting in (job.wait(), anext(job.results())):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(waiting, 0.3)
+            with pytest.raises(TimedOut, match="0 of 10 boards done after 0.1 s"):
+                await job.wait(0.1)
+            with pytest.raises(TimedOut, match="0 of 10 boards done after 0.1 s"):
+                await anext(job.results(0.1))
+
+    asyncio.run(scenario())
+
+
 def test_pools_and_events(run):
     async def scenario(client):
         job = await client.generate("5x3", 20, band="medium", seed=5)

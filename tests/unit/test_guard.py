@@ -80,8 +80,8 @@ GOOD = {
 
 BAD = {
     # What ended the worker, or had it connect again, without the guard:
-    "empty": (b"", "JSONDecodeError"),
-    "not JSON": (b"hello", "JSONDecodeError"),
+    "empty": (b"", "it is not JSON: "),
+    "not JSON": (b"hello", "it is not JSON: "),
     "not text": (b"\xff\xfe\x00", "UnicodeDecodeError"),
     "a number": (b"5", "must be a JSON object"),
     "a list": (b"[]", "must be a JSON object"),
@@ -93,7 +93,7 @@ BAD = {
     "a foreign content-encoding": (message(content_encoding="rot13"), "content-encoding"),
     "no body": (message(body=...), "body: Field required"),
     "a body that is no text": (message(body=[1]), "body: Input should be a valid string"),
-    "a body that is not JSON": (message(body="{"), "JSONDecodeError"),
+    "a body that is not JSON": (message(body="{"), "it is not JSON: "),
     "a body of half a character": (message(body="\ud800"), "UnicodeEncodeError"),
     "bad base64": (properties(body_encoding="base64"), "cannot be read"),
     "an unknown body_encoding": (properties(body_encoding="rot13"), "properties.body_encoding"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 from contextlib import contextmanager
 from functools import partial
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 import structlog
@@ -295,4 +296,6 @@ def _first_of(error: ValidationError) -> str:
 def _unreadable(error: BaseException) -> str:
     # Only its first words: kombu's errors bring the content along, which no log may show.
     words = str(error.args[0])[:200] if error.args else ""
+    if isinstance(error, JSONDecodeError) or isinstance(error.__cause__, JSONDecodeError):
+        return f"it is not JSON: {words}"
     return f"it cannot be read: {type(error).__name__}: {words}"

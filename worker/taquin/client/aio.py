@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import defaultdict
 from contextlib import asynccontextmanager, suppress
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
@@ -120,8 +120,7 @@ class AsyncJob:
                 progress = await self.progress()
                 if progress.finished:
                     return progress
-                too_late = still_at_work(self.id, timeout, progress)
-                await _sleep(told, pause(deadline, lambda error=too_late: error))  # type: ignore[misc]
+                await _sleep(told, pause(deadline, partial(still_at_work, self.id, timeout, progress)))
 
     async def results(self, timeout: float | None = None) -> AsyncIterator[Chunk]:  # noqa: ASYNC109
         """Iterate over the answers in order, each chunk as soon as it is there: see ``taquin.client.Job.results``."""
@@ -131,8 +130,8 @@ class AsyncJob:
                 deadline = None if timeout is None else time.monotonic() + timeout
                 told.clear()
                 while (chunk := await asyncio.to_thread(self._job.chunk, k, start)) is None:
-                    too_late = still_at_work(self.id, timeout, await self.progress())
-                    await _sleep(told, pause(deadline, lambda error=too_late: error))  # type: ignore[misc]
+                    too_late = partial(still_at_work, self.id, timeout, await self.progress())
+                    await _sleep(told, pause(deadline, too_late))
                     told.clear()
                 if chunk == "end":
                     return
