@@ -79,7 +79,7 @@ def generate(
     shape: Annotated[str, typer.Argument(metavar="SHAPE", help="Rows and columns, such as 4x4.")],
     count: Annotated[int, typer.Argument(metavar="COUNT", help="How many boards.")],
     band: Annotated[str | None, typer.Option(help="easy, medium, hard or expert: all boards are in it.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same boards.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed, count and chunk give the same boards.")] = None,
     method: Annotated[
         Literal["shuffle", "walk"] | None,
         typer.Option(help="shuffle: uniform over all solvable boards; walk: random moves from the goal."),
