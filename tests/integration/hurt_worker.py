@@ -26,6 +26,8 @@ def harmful(kind, payload, **limits):
         os.kill(os.getpid(), signal.SIGKILL)
     elif fault == "hang":
         time.sleep(3600)
+    elif fault == "memory":
+        raise MemoryError("on purpose")
     elif fault == "raise":
         raise RuntimeError("on purpose")
     return honest(kind, payload, **limits)

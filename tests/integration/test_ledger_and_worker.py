@@ -104,16 +104,18 @@ def test_a_killed_pool_process_costs_one_attempt(hurt_client, fresh_redis, tmp_p
     [
         ("kill", "its worker died, hung or was stopped in each of 3 attempts"),
         ("raise", "it failed in each of 3 attempts"),
+        ("memory", "it failed in each of 3 attempts"),
         ("hang", "it failed in each of 3 attempts"),
     ],
 )
 @pytest.mark.slow
 def test_poison_is_a_dead_letter_after_its_last_attempt(hurt_client, fresh_redis, tmp_path, fault, cause):
     handle = hurt_client.send_validate(BOARD)
-    with hurt(fresh_redis.url, fault, tmp_path, TAQUIN_TIME_LIMIT_INTERACTIVE="2"):
+    with hurt(fresh_redis.url, fault, tmp_path, TAQUIN_TIME_LIMIT_INTERACTIVE="2") as worker:
         with pytest.raises(GaveUp, match=cause):
             handle.answer()
         assert hurt_client.validate([[1, 2], [3, 0]]).status == "solvable"
+        assert worker.process.poll() is None
     assert len(list(tmp_path.iterdir())) == 3
     (letter,) = hurt_client._ledger.dead()
     assert (letter.id, letter.attempts, letter.state) == (handle.id, 3, "dead")

@@ -72,6 +72,9 @@ GOOD = {
     "no limits": headers(timelimit=[None, None]),
     "canvas": body([BOARD], {}, {"callbacks": None, "errbacks": [{}], "chain": [], "chord": None}),
     "no embed": body([BOARD], {}, None),
+    "50 deep": message(body=json.dumps([[json.loads("[" * 48 + "]" * 48)], {}, {}])),
+    "brackets in a text": message(body=json.dumps([["[" * 1_000], {}, {}])),
+    "a whole character": message(body=json.dumps([["\N{GRINNING FACE}"], {}, {}])),
     "protocol 1": message(headers={}, body=json.dumps(OLD)),
     "protocol 1 without headers": message(headers=..., body=json.dumps(OLD)),
     "unknown task": headers(task="some.other"),  # Celery says so itself, and tells the sender
@@ -127,6 +130,14 @@ BAD = {
     "pickle": (message(content_type="application/x-python-serialize"), "'application/json'"),
     "deep": (b"[" * 100_000, "RecursionError"),
     "deep in the body": (message(body="[" * 100_000), "RecursionError"),
+    # Python's parser takes these, and its writer, or what Celery does with them, does not.
+    "a bit less deep": (headers(x=json.loads("[" * 900 + "]" * 900)), "nested more than 50 deep"),
+    "51 deep in the body": (message(body="[" * 52 + "]" * 52), "nested more than 50 deep"),
+    "half a character in the routing key": (
+        properties(delivery_info={"exchange": "", "routing_key": "\ud800"}),
+        "UnicodeEncodeError",
+    ),
+    "half a character in the body": (message(body=json.dumps([["\ud800"], {}, {}])), "UnicodeEncodeError"),
     "a number without end": (b'{"a": ' + b"9" * 100_000 + b"}", "4300 digits"),
     "too large": (b" " * (MESSAGE_LIMIT + 1), "4,000,001 bytes; at most 4,000,000"),
     "compressed": (
@@ -346,6 +357,15 @@ def test_whatever_the_handler_raises_costs_that_message_alone(consumer, monkeypa
     assert message.refused == 1
     (letter,) = consumer.ledger.dead()
     assert "ZeroDivisionError: in Celery" in letter.cause
+
+
+def test_a_message_that_cannot_even_be_written_down_ends_nothing(consumer):
+    message = Asked()
+    message.delivery_info = {"routing_key": "\ud800"}
+    with capture_logs() as logs:
+        consumer.on_unknown_message("body", message)
+    assert message.refused == 1
+    assert [(line["event"], line["queue"]) for line in logs] == [("message.lost", "'\\ud800'")]
 
 
 def test_a_broken_connection_is_not_the_messages_fault(consumer, monkeypatch):

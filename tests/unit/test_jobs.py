@@ -150,6 +150,61 @@ def test_a_job_whose_submission_was_abandoned_expires_in_a_week(jobs, redis, set
     assert {redis.pttl(key) for key in keys} == {-1}
 
 
+def test_a_late_answer_to_a_chunk_of_another_submission_is_dropped(jobs, ledger):
+    """A submission whose source turned out to be wrong is discarded, and comes again under the same key."""
+    jobs.open("j", REQUEST)
+    jobs.add("j", 0, 1, b"x")
+    old = ledger.begin("j:0")
+    jobs.discard("j")
+    begin(jobs, 2)
+    assert not jobs.commit("j:0", b"old", (1, 0, 0, 0), [], stamp=old.stamp)
+    assert jobs.read("j").done == 0
+    new = ledger.begin("j:0")
+    assert jobs.commit("j:0", b"new", (2, 0, 0, 0), [], stamp=new.stamp)
+    assert (jobs.read("j").state, jobs.read("j").done) == ("complete", 2)
+
+
+def test_an_answer_that_comes_after_the_lease_is_kept(jobs, ledger, redis):
+    begin(jobs, 1)
+    late = ledger.begin("j:0")
+    redis.zadd("taquin:due", {"j:0": 0})
+    ledger.begin("j:0")
+    assert jobs.commit("j:0", b"a", (1, 0, 0, 0), [], stamp=late.stamp)
+
+
+def test_a_dead_letter_of_an_expired_job_does_not_outlive_another_of_its_name(jobs, ledger, redis, settings):
+    begin(jobs, 1)
+    die(ledger, redis, settings, "j:0")
+    redis.delete("taquin:job:j", "taquin:chunks:j")  # what expiry does
+    begin(jobs, 1)
+    assert list(ledger.dead()) == []
+    assert redis.zcard("taquin:dead") == 0
+    assert ledger.begin("j:0").attempt == 1
+    assert jobs.commit("j:0", b"a", (1, 0, 0, 0), [])
+
+
+@pytest.mark.redis_server
+def test_a_job_can_be_cancelled_in_a_full_redis():
+    from taquin.embedded import run_redis
+
+    with run_redis("server") as process:
+        settings = Settings(redis_url=process.url)
+        with connect(settings) as redis:
+            jobs = Jobs(redis, settings)
+            begin(jobs, 1, 1)
+            redis.config_set("maxmemory", 1)
+            jobs.cancel("j")
+            assert jobs.read("j").state == "cancelled"
+            assert not redis.keys("taquin:work:*")
+
+
+def test_the_list_of_jobs_does_not_grow_though_nobody_reads_it(jobs, redis):
+    for number in range(15):
+        jobs.open(f"j{number}", REQUEST)
+        redis.delete(f"taquin:job:j{number - 2}")  # what expiry does
+    assert set(redis.zrange("taquin:jobs", 0, -1)) == {b"j12", b"j13", b"j14"}
+
+
 def test_a_chunk_is_committed_once(jobs, ledger, redis):
     begin(jobs, 2, 2)
     ledger.begin("j:0")

@@ -300,6 +300,29 @@ def test_a_deep_backlog_is_not_multiplied(ledger, redis):
     assert ledger.sweep("s") == [Overdue("u0", "interactive")]
 
 
+def test_a_line_in_front_does_not_delay_what_is_not_in_it(ledger, redis, monkeypatch):
+    """What stands in line is put off by its place in it, and a sweep does not end with the first of them."""
+    monkeypatch.setattr("taquin.ledger.SWEEP_MOST", 100)
+    redis.hset("taquin:queues", mapping={"bulk:sent": 10_000, "bulk:begun": 0})
+    redis.lpush("bulk", "the line")
+    for number in range(500):
+        ledger.submit(f"b{number}", "repair", "bulk", b"{}")
+        expire_lease(redis, f"b{number}")
+    submit(ledger, "lost")
+    redis.zadd("taquin:due", {"lost": 1})
+    assert ledger.sweep("s") == [Overdue("lost", "interactive")]
+    seconds, micros = redis.time()
+    assert 9_000 < redis.zscore("taquin:due", "b0") - (seconds * 1_000 + micros // 1_000) <= 10_001
+
+
+def test_beginning_whose_reply_was_lost_is_the_same_attempt(ledger):
+    submit(ledger)
+    first = ledger.begin("a", "one")
+    assert ledger.begin("a", "one") == first
+    assert ledger.begin("a", "two") is None
+    assert ledger.finish("a", b"{}")
+
+
 def test_a_second_message_does_not_have_the_whole_line_sent_again(ledger, redis):
     """The first message of a unit that was sent again comes long before its second: the line has not passed that."""
     submit(ledger, "first")

@@ -120,13 +120,36 @@ def test_confirming_when_the_lease_is_over_returns_the_board(pools, redis):
 
 def test_a_claim_is_ended_once(pools, redis):
     fill(pools, 2)
-    for end in (pools.confirm, pools.release):
-        ready = pools.claim(POOL, 60.0)
-        end(ready.claim)
-        for late in (pools.confirm, pools.release):
-            with pytest.raises(Unknown):
-                late(ready.claim)
+    released = pools.claim(POOL, 60.0)
+    pools.release(released.claim)
+    for late in (pools.confirm, pools.release):
+        with pytest.raises(Unknown):
+            late(released.claim)
+    confirmed = pools.claim(POOL, 60.0)
+    pools.confirm(confirmed.claim)
+    with pytest.raises(Unknown):
+        pools.release(confirmed.claim)
     assert redis.scard(KEY) == 1
+
+
+def test_a_confirmation_whose_reply_was_lost_may_be_repeated(pools, redis):
+    """redis-py does so by itself."""
+    fill(pools, 1)
+    ready = pools.claim(POOL, 60.0)
+    pools.confirm(ready.claim)
+    pools.confirm(ready.claim)
+    assert redis.scard(KEY) == 0
+    assert 0 < redis.pttl(f"taquin:confirmed:{ready.claim}") <= 60_000
+
+
+def test_boards_of_one_name_are_added_once(pools, redis):
+    """A task that is run again does not bring back a board that was handed out meanwhile."""
+    assert pools.fill(POOL, record(1), name="a-task") == 1
+    pools.confirm(pools.claim(POOL, 60.0).claim)
+    assert pools.fill(POOL, record(1), name="a-task") == 0
+    assert redis.scard(KEY) == 0
+    assert pools.fill(POOL, record(1), name="another") == 1
+    assert 0 < redis.pttl("taquin:filled:a-task") <= 3_600_000
 
 
 def test_a_claim_that_passed_on_is_not_the_old_ones_to_confirm(pools, redis):
@@ -218,6 +241,21 @@ def test_one_job_tops_a_pool_up_and_never_two(pools, jobs, redis, settings):
     assert len(list(jobs.all())) == 2
     again = ledger.begin(f"{next(iter(jobs.all())).id}:0")
     assert answer_chunk(again.asked, again.id, 50, b"").filled != answer_chunk(REFILL, ids[0], 50, b"").filled
+
+
+def test_a_pool_that_cannot_be_filled_is_left_alone_for_a_while(pools, jobs, redis, settings):
+    """3x3 has 362,880 arrangements, and a small part of them is easy: a high mark may ask for more than there are."""
+    pools.set_marks(POOL, 10, 20, REFILL)
+    (job,) = jobs.all()
+    Ledger(redis, settings).begin(f"{job.id}:0")
+    jobs.commit(f"{job.id}:0", b"", (20, 0, 0, 0), [(POOL, record(1))])
+    assert jobs.read(job.id).pooled == 1
+    for _ in range(3):
+        pools.claim(POOL, 60.0)
+    assert len(list(jobs.all())) == 1
+    redis.hincrby(f"taquin:job:{job.id}", "finished", -300_000)
+    pools.claim(POOL, 60.0)
+    assert len(list(jobs.all())) == 2
 
 
 def test_a_refill_is_what_is_missing_to_the_high_mark(pools, jobs):

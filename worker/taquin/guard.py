@@ -42,6 +42,9 @@ log = structlog.get_logger("taquin.guard")
 MESSAGE_LIMIT: Final = 4_000_000
 """Bytes of the largest message that is parsed: the largest request, in base64, with room for headers."""
 
+DEEPEST: Final = 50
+"""Levels of lists and objects in a message or its body: Python's parser takes more than its writer can give back."""
+
 PLAIN: Final = {
     "model_type": "must be a JSON object",
     "dict_type": "must be a JSON object",
@@ -127,7 +130,7 @@ def fault_of(message: bytes) -> str:
     if len(message) > MESSAGE_LIMIT:
         return f"it has {len(message):,} bytes; at most {MESSAGE_LIMIT:,} are taken"
     try:
-        name, arguments = _task_of(loads(message))
+        name, arguments = _task_of(_parsed(message))
     except ValidationError as error:
         return _first_of(error)
     except Exception as error:  # noqa: BLE001  kombu's decoders raise whatever they like
@@ -137,13 +140,33 @@ def fault_of(message: bytes) -> str:
     return ""
 
 
+def _parsed(text: bytes) -> Any:
+    """Parse JSON that can be written again: kombu writes each message down once more, in the worker's main process."""
+    value = loads(text)
+    if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deep(value):
+        raise ValueError(f"it is nested more than {DEEPEST} deep")
+    if b"\\u" in text:
+        dumps(value, ensure_ascii=False).encode()  # a half of a surrogate pair is in no encoding
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        children = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
+        level = [child for child in children if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
 def _task_of(raw: Any) -> tuple[str, list[Any]]:
     """Return the task's name and its arguments."""
     envelope = _Message.model_validate(raw)
     body = envelope.body.encode()
     if envelope.properties.body_encoding == "base64":
         body = base64.b64decode(body)
-    content = loads(body)
+    content = _parsed(body)
     if "task" in envelope.headers:
         task = _Task.model_validate(envelope.headers)
         arguments, _, _ = _BODY.validate_python(tuple(content) if isinstance(content, list) else content)
@@ -277,7 +300,11 @@ class GuardedConsumer(Consumer):
 
     def _refuse(self, message: Any, cause: str) -> None:
         queue = str(message.delivery_info.get("routing_key"))
-        self.guard.keep(queue, dumps(message.serializable()).encode(), cause)
+        try:
+            self.guard.keep(queue, dumps(message.serializable()).encode(), cause)
+        except Exception:
+            # Nothing that is known does this; but a message must not end its worker.
+            log.exception("message.lost", queue=repr(queue), cause=cause)
         if not message.acknowledged:
             message.reject_log_error(log, self.connection_errors)
 

@@ -36,6 +36,8 @@ FORCED: Final = 10.0
 
 It was seen once in some 60 stops; most likely billiard's pool was reading a pipe that its process read as well.
 """
+LAST_WORDS: Final = 2.0
+"""Seconds that a worker which is ended by force has to hand back what it can."""
 LOOK: Final = 0.1
 """Seconds between two looks whether a signal came: a signal handler itself may do next to nothing."""
 STALE: Final = 1.0
@@ -64,20 +66,22 @@ class Handover:
         self._looked = time.monotonic()
         worker.timer.call_repeatedly(LOOK, self._look, (worker,))
 
-    def give_back(self, id: str, *, counts: bool) -> None:
-        """Give up one lease; where Redis does not answer, it runs out by itself."""
+    def give_back(self, id: str, *, counts: bool) -> bool:
+        """Give up one lease; False where Redis does not answer, and it runs out by itself."""
         try:
             self._ledger.give_back(id, counts=counts)
         except TaquinError as error:
             log.warning("work.not_given_back", id=id, error=str(error))
-        else:
-            log.info("work.given_back", id=id, counts=counts)
+            return False
+        log.info("work.given_back", id=id, counts=counts)
+        return True
 
     def give_back_all(self) -> None:
         """Give up every lease that is left when the worker ends. The attempts do not count."""
         for request in tuple(state.active_requests):
-            if request.type == WORK:
-                self.give_back(request.args[0], counts=False)
+            # A Redis that does not answer takes its time not to, and there is none to lose.
+            if request.type == WORK and not self.give_back(request.args[0], counts=False):
+                return
 
     def _on_signal(self, number: int, frame: Any) -> None:
         del number, frame
@@ -91,6 +95,9 @@ class Handover:
 
     def _on_alarm(self, number: int, frame: Any) -> None:
         del number, frame
+        # Whatever hangs in here is ended by the next alarm.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, LAST_WORDS)
         faulthandler.dump_traceback()  # to standard error: what it hangs in
         with suppress(Exception):
             self.give_back_all()

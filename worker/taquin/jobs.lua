@@ -2,6 +2,7 @@
 
   P work:<job>:<k>      … job     the job it belongs to
                           boards  how many boards it holds
+                          stamp   a number that no other chunk has or had: a key may be used again for other boards
 
   P job:<id>            hash, one job
                         request   what was asked, JSON
@@ -101,8 +102,12 @@ end
 function jobs.write_chunk(job, k, boards, payload, digest, again)
   local id = job .. ':' .. k
   redis.call('HSET', prefix .. 'chunks:' .. job, k, boards .. ' ' .. digest)
+  -- A dead letter may be left of an earlier job of this name.
+  redis.call('DEL', work(id))
+  redis.call('ZREM', dead, id)
+  local stamp = redis.call('HINCRBY', queues, 'bulk:written', 1)
   redis.call('HSET', work(id), 'kind', 'chunk', 'queue', 'bulk', 'payload', payload, 'job', job, 'boards', boards,
-    'state', 'waiting', 'attempts', 0, 'created', number(now))
+    'stamp', stamp, 'state', 'waiting', 'attempts', 0, 'created', number(now))
   redis.call('HINCRBY', job_key(job), 'chunks', 1)
   redis.call('HINCRBY', job_key(job), 'boards', boards)
   note_sent(id, 'bulk', again)
@@ -113,6 +118,12 @@ function jobs.open(job, request, keep, state)
     'solvable', 0, 'unsolvable', 0, 'repaired', 0, 'invalid', 0, 'dead', 0, 'pooled', 0,
     'keep', keep, 'created', number(now))
   redis.call('ZADD', prefix .. 'jobs', number(now), job)
+  -- Where nobody lists the jobs, their list grows no longer than they are kept.
+  for _, old in ipairs(redis.call('ZRANGE', prefix .. 'jobs', 0, 9)) do
+    if redis.call('EXISTS', job_key(old)) == 0 then
+      redis.call('ZREM', prefix .. 'jobs', old)
+    end
+  end
 end
 
 -- job, request, milliseconds to keep it -> new | same | conflict
@@ -171,13 +182,17 @@ function verbs.seal(job, chunks, boards)
   return 'sealed'
 end
 
--- id of the chunk, answer, boards by outcome, then (pool, records a line each) as often as needed -> kept | gone | dead
+-- id of the chunk, its stamp or '' for any, answer, boards by outcome, then (pool, records a line each) as often as needed
+-- -> kept | gone | dead
 -- Everything that follows from a chunk happens here, once: a second commit finds no unit.
-function verbs.commit(id, answer, solvable, unsolvable, repaired, invalid, ...)
-  local unit = get(id, 'state', 'job')
-  local state, job = unit[1], unit[2]
+function verbs.commit(id, begun, answer, solvable, unsolvable, repaired, invalid, ...)
+  local unit = get(id, 'state', 'job', 'stamp')
+  local state, job, stamp = unpack(unit, 1, 3)
   if not state or state == 'dead' then
     return state or 'gone'
+  end
+  if begun ~= '' and begun ~= stamp then
+    return 'gone'
   end
   if not jobs.asked(job) then
     jobs.forget(id)
@@ -225,8 +240,9 @@ function verbs.cancel(job)
   if state ~= 'open' and state ~= 'sealed' then
     return state or 'gone'
   end
-  redis.call('HSET', key, 'state', 'cancelled', 'finished', number(now))
+  -- First what needs no memory: a full Redis is emptied by this.
   forget_chunks(job)
+  redis.call('HSET', key, 'state', 'cancelled', 'finished', number(now))
   event('job.cancelled', 'job', job)
   expire_job(job)
   tell_job(job)

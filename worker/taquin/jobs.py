@@ -123,7 +123,13 @@ class Jobs:
             raise Unknown(f"job {job} was cancelled or has expired")
 
     def commit(
-        self, chunk: str, answer: bytes, counts: tuple[int, int, int, int], filled: list[tuple[str, bytes]]
+        self,
+        chunk: str,
+        answer: bytes,
+        counts: tuple[int, int, int, int],
+        filled: list[tuple[str, bytes]],
+        *,
+        stamp: str = "",
     ) -> bool:
         """Keep a chunk's answer with all that follows from it; False if it was settled before.
 
@@ -132,9 +138,10 @@ class Jobs:
             answer: what ``read_answer`` gives back.
             counts: boards that are solvable, unsolvable, repaired, invalid.
             filled: pools and the records that go into them, a line each.
+            stamp: of the unit as it was begun; the answer to an earlier chunk of this id is dropped.
         """
         pools = [part for pool, records in filled for part in (pool, records)]
-        return bool(self._call("commit", chunk, answer, *counts, *pools) == b"kept")
+        return bool(self._call("commit", chunk, stamp, answer, *counts, *pools) == b"kept")
 
     def cancel(self, job: str) -> None:
         """Drop the chunks that are not done. What is done stays readable until it expires.

@@ -150,10 +150,11 @@ function verbs.submit(id, kind, queue, payload, again, most)
 end
 
 -- id, token, lease in milliseconds of each queue's work (interactive, bulk), most attempts
--- -> {run, kind, payload, attempt, and of a chunk the job's request and its boards} | {gone} | {done} | {dead} | {leased}
+-- -> {run, kind, payload, attempt, and of a chunk the job's request, its boards and its stamp}
+--    | {gone} | {done} | {dead} | {leased}
 function verbs.begin(id, token, lease_interactive, lease_bulk, most)
-  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run', 'job', 'boards', 'sends')
-  local state, kind, payload, attempts, queue, seq, run, job, boards, sends = unpack(unit, 1, 10)
+  local unit = get(id, 'state', 'kind', 'payload', 'attempts', 'queue', 'seq', 'run', 'job', 'boards', 'sends', 'stamp')
+  local state, kind, payload, attempts, queue, seq, run, job, boards, sends, stamp = unpack(unit, 1, 11)
   if not state then
     return {'gone'}
   end
@@ -167,7 +168,7 @@ function verbs.begin(id, token, lease_interactive, lease_bulk, most)
   end
   if state == 'running' then
     if run == token then
-      return {'run', kind, payload, int(attempts), asked or '', int(boards)}
+      return {'run', kind, payload, int(attempts), asked or '', int(boards), stamp or ''}
     end
     -- The lease is an exclusive right: a broken connection has the broker deliver again what is still being done.
     if int(redis.call('ZSCORE', due, id)) > now then
@@ -186,7 +187,7 @@ function verbs.begin(id, token, lease_interactive, lease_bulk, most)
   if int(sends) == 1 and int(seq) > int(redis.call('HGET', queues, queue .. ':begun')) then
     redis.call('HSET', queues, queue .. ':begun', seq)
   end
-  return {'run', kind, payload, attempts, asked or '', int(boards)}
+  return {'run', kind, payload, attempts, asked or '', int(boards), stamp or ''}
 end
 
 -- id, answer, milliseconds to keep it, and for a board that goes to a pool the pool and the record
@@ -262,7 +263,7 @@ function verbs.keep(id, queue, payload, cut, cause, most)
 end
 
 -- token, milliseconds of its turn, most units looked at, most attempts, milliseconds until a unit is sent again
--- -> {busy} if another sweeps, else {swept, id, queue, id, queue, …}: messages to be sent
+-- -> {busy} if another sweeps, else {swept, units looked at, id, queue, id, queue, …}: messages to be sent
 function verbs.sweep(token, turn, most_units, most, again)
   local sweeper = prefix .. 'sweeper'
   local holder = redis.call('GET', sweeper)
@@ -271,8 +272,9 @@ function verbs.sweep(token, turn, most_units, most, again)
   end
   redis.call('SET', sweeper, token, 'PX', turn)
   look_at_memory(turn)
-  local out = {'swept'}
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', number(now), 'LIMIT', 0, most_units)) do
+  local late = redis.call('ZRANGEBYSCORE', due, '-inf', number(now), 'LIMIT', 0, most_units)
+  local out = {'swept', #late}
+  for _, id in ipairs(late) do
     local unit = get(id, 'state', 'attempts', 'queue', 'seq', 'sends')
     local state, attempts, queue, seq, sends = unpack(unit, 1, 5)
     if state == 'running' and int(attempts) >= int(most) then
@@ -285,14 +287,16 @@ function verbs.sweep(token, turn, most_units, most, again)
       end
       -- Its message is lost for certain only when later ones of its queue were begun, or none is left;
       -- until then it still stands in line, and a second message would only lengthen the line.
-      local passed = int(seq) <= int(redis.call('HGET', queues, queue .. ':begun'))
+      local behind = int(seq) - int(redis.call('HGET', queues, queue .. ':begun'))
       local pause = int(again) * math.min(2 ^ math.min(int(sends), 10), 32)
-      if passed or redis.call('LLEN', queue) == 0 then
+      if behind <= 0 or redis.call('LLEN', queue) == 0 then
         note_sent(id, queue, pause)
         out[#out + 1] = id
         out[#out + 1] = queue
       else
-        redis.call('ZADD', due, number(now + int(again)), id)
+        -- At a thousand a second a line is as long in milliseconds as in units: looking earlier would be for nothing,
+        -- and the sweeps must have time for what is not in line.
+        redis.call('ZADD', due, number(now + math.max(int(again), behind)), id)
       end
     else
       redis.call('ZREM', due, id)

@@ -39,7 +39,9 @@ log = structlog.get_logger("taquin.ledger")
 State = Literal["waiting", "running", "done", "dead"]
 
 SWEEP_MOST: Final = 1_000
-"""Units that one sweep looks at, so that a long list does not hold Redis up."""
+"""Units that are looked at in one call, so that a long list does not hold Redis up."""
+SWEEPS_MOST: Final = 10
+"""Such calls in one sweep."""
 ERROR_MOST: Final = 2_000
 """Characters of an error that are kept."""
 RETURNS_MOST: Final = 10
@@ -63,6 +65,8 @@ class Unit:
     """Of a chunk: the request of its job, JSON."""
     boards: int = 0
     """Of a chunk: how many boards it holds."""
+    stamp: str = ""
+    """Of a chunk: by which ``Jobs.commit`` knows it from a later one of the same id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +122,19 @@ class Ledger:
         refuse_overload(result, self._settings)
         return bool(result == b"new")
 
-    def begin(self, id: str) -> Unit | None:
-        """Take the unit for one attempt, which is counted; None if there is nothing to do."""
-        token = f"{self.holder}:{uuid4().hex}"
+    def begin(self, id: str, attempt: str = "") -> Unit | None:
+        """Take the unit for one attempt, which is counted; None if there is nothing to do.
+
+        ``attempt`` is a name of the attempt for those who call again when the reply was lost: it is the same attempt.
+        """
+        token = f"{self.holder}:{attempt or uuid4().hex}"
         settings = self._settings
         leases = [ms(settings.lease(queue)) for queue in ("interactive", "bulk")]
         reply = self._call("begin", id, token, *leases, settings.max_attempts)
         if reply[0] != b"run":
             log.info("work.dropped", id=id, because=reply[0].decode())
             return None
-        return Unit(id, reply[1].decode(), reply[2], int(reply[3]), token, reply[4], int(reply[5]))
+        return Unit(id, reply[1].decode(), reply[2], int(reply[3]), token, reply[4], int(reply[5]), reply[6].decode())
 
     def finish(self, id: str, answer: bytes, ready: tuple[str, bytes] | None = None) -> bool:
         """Keep the answer; False if the unit was settled before, in which case nothing changes.
@@ -168,11 +175,16 @@ class Ledger:
         """
         settings = self._settings
         turn = max(5 * settings.sweep_every, 2.0)
-        reply = self._call("sweep", token, ms(turn), SWEEP_MOST, settings.max_attempts, ms(settings.resend_after))
-        if reply[0] != b"swept":
-            return None
-        names = [name.decode() for name in reply[1:]]
-        return [Overdue(id, queue) for id, queue in zip(names[::2], names[1::2], strict=True)]
+        overdue: list[Overdue] = []
+        for _ in range(SWEEPS_MOST):
+            reply = self._call("sweep", token, ms(turn), SWEEP_MOST, settings.max_attempts, ms(settings.resend_after))
+            if reply[0] != b"swept":
+                return None
+            names = [name.decode() for name in reply[2:]]
+            overdue += [Overdue(id, queue) for id, queue in zip(names[::2], names[1::2], strict=True)]
+            if int(reply[1]) < SWEEP_MOST or len(overdue) >= SWEEP_MOST:
+                break
+        return overdue
 
     def watch(self, id: str, channel: str) -> None:
         """Have ``channel`` told (by PUBLISH, the id as the message) when the unit is settled.

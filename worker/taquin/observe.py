@@ -109,9 +109,9 @@ class ObservedWork(Work):
             self.metrics.boards(outcomes, unit.boards or None)
         return outcomes
 
-    def respond(self, use_case: str, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
+    def respond(self, id: str, use_case: str, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
         """Answer a request, and count its board."""
-        answer = super().respond(use_case, args, fields)
+        answer = super().respond(id, use_case, args, fields)
         self.metrics.boards({answer["status"]: 1})
         return answer
 

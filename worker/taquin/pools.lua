@@ -5,6 +5,8 @@
   P pools                             set: names of the pools that hold boards, so that nobody has to search for them
   P leases                            sorted set: claim -> when its lease is over
   P claims                            hash: claim -> pool, a line break, the record that was handed out
+  P confirmed:<claim>                 string: there for a while after a confirmation, which may be repeated
+  P filled:<name>                     string: there for a while after boards were added under this name
   P marks                             hash: <pool>|low, <pool>|high   its water marks
                                             <pool>|request            the request by which it is topped up, JSON
                                             <pool>|keep               how long such a job is kept, in milliseconds
@@ -15,6 +17,9 @@
 --]]
 
 local CLAIM_SWEEP = 1000
+local REPEATED = 60 * 1000 -- a call whose reply was lost is not repeated later than this
+local REDELIVERED = 3600 * 1000 -- and a message hardly ever
+local FUTILE = 5 * 60 * 1000 -- how long a pool is left alone for which too few boards were found
 
 local function pool_key(pool)
   return prefix .. 'pool:' .. pool
@@ -55,9 +60,16 @@ local function refill(pool, left)
     return
   end
   local last = mark(pool, 'job')
-  local state = last and redis.call('HGET', prefix .. 'job:' .. last, 'state')
-  if state == 'open' or state == 'sealed' then
-    return
+  if last then
+    local fields = redis.call('HMGET', prefix .. 'job:' .. last, 'state', 'boards', 'pooled', 'finished')
+    local state, boards, pooled, finished = unpack(fields, 1, 4)
+    if state == 'sealed' then
+      return
+    end
+    -- A small shape may have fewer boards of a band than the pool is to hold.
+    if state == 'complete' and 2 * int(pooled) < int(boards) and now < int(finished) + FUTILE then
+      return
+    end
   end
   local runs = redis.call('HINCRBY', prefix .. 'marks', pool .. '|runs', 1)
   local job = 'refill-' .. pool .. '-' .. runs
@@ -123,11 +135,11 @@ function verbs.claim(pool, claim, lease)
   return {left, record}
 end
 
--- claim -> 1, or 0 if its lease is over or it was ended before
+-- claim -> 1, or 0 if its lease is over or it was released
 function verbs.confirm(claim)
   local lease = redis.call('ZSCORE', prefix .. 'leases', claim)
   if not lease then
-    return 0
+    return redis.call('EXISTS', prefix .. 'confirmed:' .. claim)
   end
   if tonumber(lease) <= now then
     give_back(claim)
@@ -135,6 +147,7 @@ function verbs.confirm(claim)
   end
   redis.call('HDEL', prefix .. 'claims', claim)
   redis.call('ZREM', prefix .. 'leases', claim)
+  redis.call('SET', prefix .. 'confirmed:' .. claim, 1, 'PX', REPEATED)
   return 1
 end
 
@@ -143,9 +156,18 @@ function verbs.release(claim)
   return give_back(claim) and 1 or 0
 end
 
--- pool, records a line each -> how many are new
-function verbs.fill(pool, records)
-  return pools.add(pool, records)
+-- pool, records a line each, a name for this call or '' -> how many are new
+-- Under a name boards are added once: by a second time they may have been handed out.
+function verbs.fill(pool, records, name)
+  local done = prefix .. 'filled:' .. name
+  if name ~= '' and redis.call('EXISTS', done) == 1 then
+    return 0
+  end
+  local added = pools.add(pool, records)
+  if name ~= '' then
+    redis.call('SET', done, 1, 'PX', REDELIVERED)
+  end
+  return added
 end
 
 -- pool, low, high, request or '', milliseconds to keep a refill, boards a chunk

@@ -84,9 +84,9 @@ class Pools:
         if not self._call("release", claim):
             raise unknown_claim(claim)
 
-    def fill(self, pool: str, records: bytes) -> int:
-        """Add records, a line each; return how many are new."""
-        return int(self._call("fill", pool, records))
+    def fill(self, pool: str, records: bytes, *, name: str = "") -> int:
+        """Add records, a line each; return how many are new. Within an hour a ``name`` adds them once."""
+        return int(self._call("fill", pool, records, name))
 
     def set_marks(self, pool: str, low: int, high: int, request: bytes) -> None:
         """Have the event ``pool.low`` written below ``low``, and with a request the pool topped up to ``high``."""
