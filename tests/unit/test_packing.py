@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taquin.client.packing import CHUNK_MOST, ITEMS_MOST, NOTED_MOST, chunk_size, infer_shape, packed_chunks
+from taquin.client.packing import CHUNK_MOST, ITEMS_MOST, NOTED_MOST, chunk_size, infer_shape, loaded, packed_chunks
 from taquin.errors import BadInput, BadShape
 from taquin.puzzle import unpack
 from taquin.puzzle.packed import form_for
@@ -144,7 +144,9 @@ def test_notes_have_a_limit_and_boards_beyond_it_are_invalid_all_the_same():
         (np.array(4), r"not \(\)"),
         (np.zeros((3, 2, 2)), "an array of whole numbers, not of float64"),
         (np.zeros((3, 4), bool), "not of bool"),
-        (np.zeros((3, 4), "U2"), "not of <U2"),
+        (np.zeros((3, 4), "U2"), r"not of text \(<U2\)"),
+        (np.array(["1 2/3 0"]), r"not of text \(<U7\)"),
+        (np.zeros((3, 2, 2, 1), int), r"not \(3, 2, 2, 1\)"),
         (np.zeros((3, 4), object), "not of object"),
         (7, "boards are an array, an iterable or the path of a file, not a int"),
         (None, "not a NoneType"),
@@ -165,6 +167,39 @@ def test_a_file_of_json_lines(tmp_path):
         assert boards(packed)[0] == boards(packed)[5] == [1, 2, 3, 0]
         assert notes(packed) == {2: ["not_a_board"], 4: notes(packed)[4]}
         assert infer_shape(source) == (SHAPE, source)
+
+
+def test_a_file_of_text(tmp_path):
+    file = tmp_path / "boards.txt"
+    file.write_text("\ufeff# two\n1 2\n3 _\n\n0 1/2 3\n\n1 2 3\n")
+    packed = chunks(file)
+    assert boards(packed)[:2] == [[1, 2, 3, 0], [0, 1, 2, 3]]
+    assert set(notes(packed)) == {2}
+    assert infer_shape(file) == (SHAPE, file)
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "# nothing\n"])
+def test_a_file_that_holds_no_board(tmp_path, content):
+    file = tmp_path / "boards.txt"
+    file.write_text(content)
+    for read in (chunks, infer_shape):
+        with pytest.raises(BadInput, match=f"{file} holds no board"):
+            read(file)
+
+
+def test_a_file_of_an_array(tmp_path):
+    file = tmp_path / "boards.npy"
+    np.save(file, np.array([GOOD, OTHER]))
+    for source in (file, str(file)):
+        assert boards(chunks(loaded(source))) == [[1, 2, 3, 0], [0, 1, 2, 3]]
+    np.save(file, np.array([(2, GOOD)], [("status", "u1"), ("board", "u1", (2, 2))]))  # as `taquin results` writes
+    assert boards(chunks(loaded(file))) == [[1, 2, 3, 0]]
+    np.save(file, np.array([None]), allow_pickle=True)
+    with pytest.raises(BadInput, match="no array that can be read"):
+        loaded(file)
+    with pytest.raises(BadInput, match=r"nowhere\.npy cannot be read: No such file"):
+        loaded("nowhere.npy")
+    assert loaded("boards.jsonl") == "boards.jsonl"
 
 
 def test_files_that_are_none(tmp_path):
@@ -202,7 +237,21 @@ def test_the_shape_is_that_of_the_first_board(source, shape):
 
 @pytest.mark.parametrize("source", [np.zeros((3, 4), int), [[1, 2, 3, 0]], [None] * 200, []])
 def test_a_shape_that_does_not_show(source):
-    with pytest.raises(BadInput, match="shape"):
+    with pytest.raises(BadInput, match=r"say it, such as --shape 3x3, in Python shape=\(3, 3\)"):
+        infer_shape(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (np.array(7), r"\(n, cells\) or \(n, rows, cols\), not \(\)"),
+        (np.zeros((1, 2, 2, 1), int), r"not \(1, 2, 2, 1\)"),
+        (np.array(["1 2/3 0"]), r"whole numbers, not of text \(<U7\)"),
+        (np.zeros((3, 2, 2)), "whole numbers, not of float64"),
+    ],
+)
+def test_an_array_that_holds_no_boards_has_no_shape(source, message):
+    with pytest.raises(BadInput, match=message):
         infer_shape(source)
 
 

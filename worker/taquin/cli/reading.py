@@ -43,12 +43,9 @@ def read_entries(paths: Iterable[str], defaults: dict[str, Any]) -> Iterator[Ent
     for path in paths:
         count = 0
         with _opened(path) as (name, file):
-            try:
-                for entry in _entries(name, file, defaults):
-                    count += 1
-                    yield entry
-            except UnicodeDecodeError as error:
-                raise _no_text(name, error) from None
+            for entry in _entries(name, file, defaults):
+                count += 1
+                yield entry
         if count == 0:
             raise BadInput(f"{name} holds no board")
 
@@ -69,15 +66,12 @@ class Source:
         Raises:
             BadInput: the file cannot be read, is no text, or holds no board.
         """
+        from taquin.client.packing import file_boards  # noqa: PLC0415  NumPy, which `taquin --help` does without
+
         with _opened(self._path) as (name, self._file):
-            try:
-                for board in _boards(name, self._file):
-                    self.read += 1
-                    yield board
-            except UnicodeDecodeError as error:
-                raise _no_text(name, error) from None
-            if not self.read:
-                raise BadInput(f"{name} holds no board")
+            for board in file_boards(name, self._file):
+                self.read += 1
+                yield board
 
     def estimate(self) -> float | None:
         """Estimate how many boards the file holds, from how many its part held that was read so far."""
@@ -88,34 +82,20 @@ class Source:
             return None
 
 
-def _boards(name: str, file: TextIO) -> Iterator[Any]:
-    from taquin.client.packing import json_value  # noqa: PLC0415  NumPy, which `taquin --help` does without
-
-    lines = _lines(name, file)
-    for number, line in lines:
-        if line.strip():
-            rest = _chain((number, line), lines)
-            if line.lstrip()[0] in "[{":
-                yield from (json_value(line) for _, line in rest if line.strip())
-            else:
-                yield from (board for _, board in parse_boards(rest))
-
-
-def _no_text(name: str, error: UnicodeDecodeError) -> BadInput:
-    return BadInput(f"{name} is no text: {error.reason} at byte {error.start}; UTF-8 is expected")
-
-
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[str, TextIO]]:
-    if path == "-":
-        yield "standard input", sys.stdin
-        return
+    name = "standard input" if path == "-" else path
+    if path == "-" and sys.stdin is None:
+        raise BadInput("standard input is closed: pipe the boards in, or name a file")
+    # Opened again by its number, standard input is read as any file is, whatever the locale.
+    file: str | int = sys.stdin.fileno() if path == "-" else path
     try:
-        file = open(path, encoding="utf-8-sig")  # noqa: PTH123, SIM115  closed below; opening alone is guarded
+        with open(file, encoding="utf-8-sig", closefd=path != "-") as opened:
+            yield name, opened
     except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
-    with file:
-        yield path, file
+        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{name} is no text: {error.reason} at byte {error.start}; UTF-8 is expected") from None
 
 
 def _entries(name: str, file: TextIO, defaults: dict[str, Any]) -> Iterator[Entry]:

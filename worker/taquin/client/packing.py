@@ -17,10 +17,11 @@ from taquin.puzzle.packed import MOST_IN_U4, MOST_IN_U8, pack
 from taquin.puzzle.parity import check
 from taquin.puzzle.problem import problem_names
 from taquin.puzzle.shape import parse_shape
-from taquin.puzzle.text import parse_board
+from taquin.puzzle.text import parse_board, parse_boards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TextIO
 
     from numpy.typing import NDArray
 
@@ -38,6 +39,7 @@ LINE_MOST: Final = 2_000_000
 LARGEST: Final[dict[str, int]] = {"u4": MOST_IN_U4, "u8": MOST_IN_U8, "u16": 65_535}
 LOOKED_AT: Final = 100
 """Boards at the beginning of a source in which its shape is looked for."""
+SAY_SHAPE: Final = "say it, such as --shape 3x3, in Python shape=(3, 3)"
 NOTED_MOST: Final = 1_000
 """Lines of one chunk whose problems are noted by name; the others are invalid all the same."""
 
@@ -62,7 +64,7 @@ def packed_chunks(
 
     Args:
         source: an (n, cells) or (n, rows, cols) array; an iterable of boards (rows, flat, arrays or text) or of
-            (n, cells) arrays; or the path of a file with a board as nested lists, or a request object, on each line.
+            (n, cells) arrays; or the path of a file of JSON lines or text.
         shape: of all boards.
         goal: of all boards; what is wrong with a board depends on it.
         form: how to pack.
@@ -77,12 +79,21 @@ def packed_chunks(
     packer = _Packer(shape, goal, form)
     few = size if exact else min(size, ITEMS_MOST)
     if isinstance(source, (str, Path)):
-        return packer.pack_items(_json_lines(Path(source)), few)
+        return packer.pack_items(_path_boards(Path(source)), few)
     if isinstance(source, np.ndarray):
         return packer.pack_array(source, size)
     if not isinstance(source, Iterable):
         raise BadInput(f"boards are an array, an iterable or the path of a file, not a {type(source).__name__}")
     return packer.pack_iterable(iter(source), size, few)
+
+
+def loaded(source: Any) -> Any:
+    """Return the array of a path that ends with ``.npy``, and any other source as it is.
+
+    Raises:
+        BadInput: there is no such file, or it holds no array.
+    """
+    return _load(str(source)) if isinstance(source, (str, Path)) and str(source).endswith(".npy") else source
 
 
 def infer_shape(source: Any) -> tuple[Shape, Any]:
@@ -92,10 +103,13 @@ def infer_shape(source: Any) -> tuple[Shape, Any]:
         BadInput: the source is flat, or none of its first boards has rows.
     """
     if isinstance(source, (str, Path)):
-        return _first_shape(_json_lines(Path(source)))[0], source
+        return _first_shape(_path_boards(Path(source)))[0], source
     if isinstance(source, np.ndarray):
+        _whole_numbers(source)
+        if source.ndim == 2:  # noqa: PLR2004 - boards, cells
+            raise BadInput(f"an array of flat boards needs their shape: {SAY_SHAPE}")
         if source.ndim != 3:  # noqa: PLR2004 - boards, rows, cols
-            raise BadInput("an array of flat boards needs their shape: pass shape=(rows, cols)")
+            raise BadInput(f"boards come as an array of (n, cells) or (n, rows, cols), not {source.shape}")
         return parse_shape(source.shape[1:]), source
     if not isinstance(source, Iterable):
         raise BadInput(f"boards are an array, an iterable or the path of a file, not a {type(source).__name__}")
@@ -112,7 +126,7 @@ def _first_shape(items: Iterator[Any]) -> tuple[Shape, list[Any]]:
         board = _as_rows(item["board"] if isinstance(item, dict) and "board" in item else item)
         if isinstance(board, list) and board and all(isinstance(row, list) and row for row in board):
             return parse_shape((len(board), len(board[0]))), looked_at
-    raise BadInput("the shape of the boards does not show in the first of them: pass shape=(rows, cols)")
+    raise BadInput(f"the shape of the boards does not show in the first of them: {SAY_SHAPE}")
 
 
 class _Packer:
@@ -194,46 +208,89 @@ class _Packer:
         return np.full(self.shape.cells, self.largest, np.int64)
 
     def _batch(self, boards: NDArray[Any]) -> NDArray[Any]:
+        _whole_numbers(boards)
         if boards.shape not in self._shapes(len(boards) if boards.ndim else 0) or boards.ndim < 2:  # noqa: PLR2004
             cells = self.shape.cells
             raise BadInput(
                 f"boards of {self.shape} come as an array of (n, {cells}) or (n, {self.shape.rows}, "
                 f"{self.shape.cols}), not {boards.shape}"
             )
-        if boards.dtype.kind not in "iu":
-            raise BadInput(f"boards come as an array of whole numbers, not of {boards.dtype}")
         return boards.reshape(len(boards), self.shape.cells)
 
     def _shapes(self, n: int) -> set[tuple[int, ...]]:
         return {(n, self.shape.cells), (n, *self.shape)}
 
 
+def _whole_numbers(boards: NDArray[Any]) -> None:
+    if boards.dtype.kind not in "iu":
+        kind = f"text ({boards.dtype})" if boards.dtype.kind in "SUT" else boards.dtype
+        raise BadInput(f"boards come as an array of whole numbers, not of {kind}")
+
+
 class BadLine:
     """A line of a file that is not JSON, or a text that holds no board."""
 
 
-def json_value(line: str) -> Any:
-    """Read a line of JSON; what is none is a ``BadLine``, which keeps its place among the boards."""
+def file_boards(name: str, file: TextIO) -> Iterator[Any]:
+    """Read the boards of a file that begins with ``[`` or ``{`` as JSON lines, those of any other one as text.
+
+    A line that is no JSON is a ``BadLine``, which keeps its place among the boards.
+
+    Raises:
+        BadInput: the file holds no board, or a line that is longer than any board.
+    """
+    lines = _lines(name, file)
+    first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
+    rest = chain([first], lines)
+    boards: Iterator[Any]
+    if first[1].lstrip().startswith(("[", "{")):
+        boards = (_json_value(line) for _, line in rest if line.strip())
+    else:
+        boards = (board for _, board in parse_boards(rest))
+    empty = True
+    for board in boards:
+        empty = False
+        yield board
+    if empty:
+        raise BadInput(f"{name} holds no board")
+
+
+def _lines(name: str, file: TextIO) -> Iterator[tuple[int, str]]:
+    number = 0
+    while line := file.readline(LINE_MOST):
+        number += 1
+        if len(line) == LINE_MOST and not line.endswith("\n"):
+            raise BadInput(f"{name}:{number} is longer than {LINE_MOST:,} characters: no board is")
+        yield number, line
+
+
+def _json_value(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
         return BadLine()
 
 
-def _json_lines(path: Path) -> Iterator[Any]:
+def _path_boards(path: Path) -> Iterator[Any]:
     try:
         with path.open(encoding="utf-8-sig") as file:
-            number = 0
-            while line := file.readline(LINE_MOST):
-                number += 1
-                if len(line) == LINE_MOST and not line.endswith("\n"):
-                    raise BadInput(f"{path}:{number} is longer than {LINE_MOST:,} characters: no board is")
-                if line.strip():
-                    yield json_value(line)
+            yield from file_boards(str(path), file)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is no text: {error.reason} at byte {error.start}; UTF-8 is expected") from None
+
+
+def _load(path: str) -> NDArray[Any]:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError) as error:
+        raise BadInput(f"{path} is no array that can be read: {error}") from None
+    if not isinstance(array, np.ndarray):
+        raise BadInput(f"{path} holds several arrays: one of boards is expected")
+    return array["board"] if array.dtype.names and "board" in array.dtype.names else array
 
 
 def _as_rows(board: Any) -> Any:
