@@ -219,7 +219,7 @@ def pools(client: Client, url: str, rounds: int) -> None:
     with Redis.from_url(url) as redis:
         for number in range(rounds):
             start = time.perf_counter()
-            client.generate("4x4", count, band="medium", seed=number).wait(60)
+            client.generate("4x4", count, band="medium", seed=number, to_pool=True).wait(60)
             filled.append(count / (time.perf_counter() - start))
             records: Any = redis.smembers("taquin:pool:4x4:medium")
             start = time.perf_counter()

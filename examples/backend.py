@@ -13,7 +13,7 @@ with Client() as client:  # TAQUIN_REDIS_URL says where Redis is; one client ser
     print(client.answer(handle.id).status)
 
     # By the million, as one job.
-    job = client.generate("4x4", 10_000, band="hard", seed=7)
+    job = client.generate("4x4", 10_000, band="hard", seed=7, to_pool=True)
     print(job.wait(timeout=60).pooled, "boards are ready to be handed out")
     ready = client.claim("4x4", band="hard", lease=60)
     if ready is not None:

@@ -129,7 +129,7 @@ def test_waits_for_a_job_have_no_end_unless_they_are_given_one(fresh_redis):
 
 def test_pools_and_events(run):
     async def scenario(client):
-        job = await client.generate("5x3", 20, band="medium", seed=5)
+        job = await client.generate("5x3", 20, band="medium", seed=5, to_pool=True)
         assert (await job.wait(30)).pooled == 20
         ready = await client.claim("5x3", band="medium")
         await client.release(ready)

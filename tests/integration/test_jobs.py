@@ -309,7 +309,7 @@ def test_a_chunk_that_no_worker_can_read_is_dead_and_the_rest_goes_on(client):
 
 def test_jobs_are_listed_with_how_far_they_are(alone):
     first = alone.submit(BOARDS[:20], shape="4x4", chunk=10)
-    second = alone.generate("3x3", 5, to_pool=False)
+    second = alone.generate("3x3", 5)
     do(alone, f"{first.id}:0")
     listed = {job.id: (progress.state, progress.done, progress.boards) for job, progress in alone.jobs()}
     assert listed == {first.id: ("sealed", 10, 20), second.id: ("sealed", 0, 5)}
@@ -325,7 +325,7 @@ def test_unknown_jobs_and_waits_that_take_too_long(alone):
 
 @pytest.mark.parametrize("more", [{}, {"method": "walk", "steps": 30}, {"band": "hard"}, {"band": "easy"}])
 def test_the_same_seed_gives_the_same_boards_whoever_makes_them(client, alone, more):
-    fields = {"seed": 7, "to_pool": False, "chunk": 150, **more}
+    fields = {"seed": 7, "chunk": 150, **more}
     _, statuses, boards = collect(client.generate("4x4", 1_000, **fields))
     assert not statuses.any()
     assert solvable(boards, 4, 4).all()
@@ -345,7 +345,7 @@ def test_three_workers_make_the_same_boards_as_one(fresh_redis):
         run_worker(fresh_redis.url, concurrency=3, environment=QUICK),
         Client(fresh_redis.url, timeout=30) as client,
     ):
-        job = client.generate("3x3", 1_000, seed=9, to_pool=False, chunk=50)
+        job = client.generate("3x3", 1_000, seed=9, chunk=50)
         boards = collect(job)[2]
         asked = job.request.model_dump_json().encode()
     one = [answer_chunk(asked, f"here:{k}", 50, b"").answer[50:] for k in range(20)]
@@ -354,9 +354,9 @@ def test_three_workers_make_the_same_boards_as_one(fresh_redis):
 
 def test_a_key_stands_for_one_seed(client):
     key = uuid4().hex
-    job = client.generate("3x3", 20, to_pool=False, key=key)
-    assert client.generate("3x3", 20, to_pool=False, key=key).id == job.id
-    assert client.generate("3x3", 20, to_pool=False).request.seed != job.request.seed
+    job = client.generate("3x3", 20, key=key)
+    assert client.generate("3x3", 20, key=key).id == job.id
+    assert client.generate("3x3", 20).request.seed != job.request.seed
 
 
 def test_boards_to_serve_go_into_pools(client):
@@ -379,7 +379,7 @@ def test_a_single_board_goes_into_a_pool_as_well(client, live_redis):
     from celery import Celery
 
     board = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 0]]
-    assert client.repair(board[::-1], pool=True).status in ("solvable", "repaired")
+    assert client.repair(board[::-1], to_pool=True).status in ("solvable", "repaired")
     app = Celery("app", broker=live_redis.url, backend=live_redis.url, set_as_current=False)
     request = {"board": [board[0][::-1], board[1]], "pool": True}
     answer = app.send_task("taquin.repair", args=[request], queue="interactive").get(timeout=30)
@@ -399,7 +399,7 @@ FLAT = BOARDS[:3]
 @pytest.mark.parametrize(
     ("boards", "fields", "message"),
     [
-        (FLAT, {}, r"an array of flat boards needs their shape: pass shape=\(rows, cols\)"),
+        (FLAT, {}, r"an array of flat boards needs their shape: say it, such as --shape 3x3, in Python shape=\(3, 3\)"),
         (FLAT, {"shape": "3x3"}, r"boards of 3x3 come as an array of \(n, 9\) or \(n, 3, 3\), not \(3, 16\)"),
         (FLAT.astype(float), {"shape": "4x4"}, "whole numbers, not of float64"),
         (FLAT, {"shape": "0x4"}, "at least one row and one column, not 0 and 4"),
@@ -414,7 +414,10 @@ FLAT = BOARDS[:3]
         (FLAT, {"shape": "4x4", "kind": "repair", "swap": "first"}, "swap"),
         (FLAT, {"shape": "4x4", "kind": "repair", "swap": (1, 99)}, "99"),
         (FLAT, {"shape": "4x4", "kind": "repair", "pinned": [99]}, "99"),
-        (FLAT, {"shape": "4x4", "to_pool": True}, "to_pool goes with kind='repair'"),
+        (FLAT, {"shape": "4x4", "to_pool": True}, "swap, pinned and to_pool go with the kind repair"),
+        (FLAT, {"shape": "4x4", "swap": "gentle"}, "swap, pinned and to_pool go with the kind repair"),
+        (FLAT, {"shape": "4x4", "pinned": [1]}, "swap, pinned and to_pool go with the kind repair"),
+        ("/nowhere.npy", {}, "/nowhere.npy cannot be read"),
         (FLAT, {"shape": "4x4", "chunk": 0}, "chunk is a whole number from 1 on, not 0"),
         (
             FLAT,

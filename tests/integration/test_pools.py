@@ -125,7 +125,7 @@ def test_bad_wishes_are_one_clear_error_and_leave_nothing(alone, redis, verb, me
 
 
 def test_generated_boards_are_not_added_twice(client):
-    wish = {"band": "easy", "goal": "snail", "seed": 3}
+    wish = {"band": "easy", "goal": "snail", "seed": 3, "to_pool": True}
     first = client.generate("4x3", 300, **wish).wait(timeout=60)
     assert first.pooled <= first.solvable == 300
     again = client.generate("4x3", 300, **wish).wait(timeout=60)

@@ -196,7 +196,7 @@ def test_a_client_with_few_rights(acl_server, secret_file):
         job = client.submit([UNSOLVABLE] * 10, kind="repair")
         assert job.wait(60).repaired == 10
         assert sum(len(chunk) for chunk in job.results()) == 10
-        client.generate("3x3", count=200).wait(60)
+        client.generate("3x3", count=200, to_pool=True).wait(60)
         band = next(pool.name.split(":")[1] for pool in client.pools() if pool.ready)
         assert client.claim("3x3", band=band) is not None
         assert "job.completed" in {event.name for event in client.events("app", "one", timeout=0.2)}

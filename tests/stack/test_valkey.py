@@ -45,7 +45,7 @@ def test_boards_and_a_job_on_valkey(stack: Stack) -> None:
     with Client(stack.redis_url, timeout=60) as client:
         assert client.repair(board).status == "repaired"
         assert client.submit([board] * 1_000, kind="repair").wait(60).repaired == 1_000
-        assert client.generate("3x3", count=500).wait(60).pooled > 0
+        assert client.generate("3x3", count=500, to_pool=True).wait(60).pooled > 0
     assert "Valkey" in stack.compose("exec", "worker", "sh", "-c", "taquin doctor || true")
 
 

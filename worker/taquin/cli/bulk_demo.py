@@ -35,7 +35,7 @@ def run(client: Client, seed: int) -> list[str]:
 
 
 def _generate(client: Client, count: int, seed: int) -> tuple[NDArray[Any], list[str]]:
-    job = client.generate(SHAPE, count, seed=seed, to_pool=False, chunk=count // CHUNKS)
+    job = client.generate(SHAPE, count, seed=seed, chunk=count // CHUNKS)
     progress = _wait(job, "Generated")
     made = np.concatenate([chunk.boards for chunk in job.results() if chunk.boards is not None])
     _say(f"{len(made):,} boards of {SHAPE} generated", progress)
@@ -67,7 +67,7 @@ def _repair(client: Client, made: NDArray[Any], seed: int) -> list[str]:
 
 
 def _claim(client: Client, seed: int) -> list[str]:
-    progress = _wait(client.generate(SHAPE, POOLED, band="hard", seed=seed), "Pooled")
+    progress = _wait(client.generate(SHAPE, POOLED, band="hard", seed=seed, to_pool=True), "Pooled")
     _say(f"{progress.pooled:,} boards put into the pool {SHAPE}:hard", progress)
     ready = client.claim(SHAPE, band="hard", lease=60.0)
     if ready is None:

@@ -76,7 +76,7 @@ class BoardVerbs(Core):
         goal: Board = "blank-last",
         swap: str | Sequence[int] = "last",
         pinned: Sequence[int] = (),
-        pool: bool = False,
+        to_pool: bool = False,
         blank: int | str | None = 0,
         shape: str | Sequence[int] | None = None,
         timeout: float | None = None,
@@ -88,7 +88,7 @@ class BoardVerbs(Core):
             goal: as for ``validate``.
             swap: which two tiles: ``last``, ``gentle``, ``random``, or the two tiles.
             pinned: tiles that stay where they are.
-            pool: whether the board to serve goes into the pool of its shape and band as well.
+            to_pool: whether the board to serve goes into the pool of its shape and band as well.
             blank: as for ``validate``.
             shape: as for ``validate``.
             timeout: seconds to wait.
@@ -98,7 +98,7 @@ class BoardVerbs(Core):
             GaveUp: the work failed at its last attempt.
             BadInput: the board cannot be put into JSON, or is too large to be sent.
         """
-        handle = self.send_repair(board, goal=goal, swap=swap, pinned=pinned, pool=pool, blank=blank, shape=shape)
+        handle = self.send_repair(board, goal=goal, swap=swap, pinned=pinned, to_pool=to_pool, blank=blank, shape=shape)
         return handle.answer(timeout)
 
     def send_validate(
@@ -132,13 +132,15 @@ class BoardVerbs(Core):
         goal: Board = "blank-last",
         swap: str | Sequence[int] = "last",
         pinned: Sequence[int] = (),
-        pool: bool = False,
+        to_pool: bool = False,
         blank: int | str | None = 0,
         shape: str | Sequence[int] | None = None,
         id: str | None = None,
     ) -> Handle:
         """Send a board to be repaired and return at once; see ``repair`` and ``send_validate``."""
-        fields = {"swap": known_swap(swap), "pinned": plain(pinned), "blank": blank} | ({"pool": True} if pool else {})
+        fields = {"swap": known_swap(swap), "pinned": plain(pinned), "blank": blank}
+        if to_pool:
+            fields["pool"] = True
         return self._send("repair", request(board, shape, goal, **fields), id)
 
     def send(self, kind: Kind, request: Any, *, id: str | None = None) -> Handle:
@@ -196,6 +198,6 @@ def answer_of(record: Record) -> Answer | None:
 def no_answer(id: str, timeout: float) -> TimedOut:
     """Say that there is no answer yet."""
     return TimedOut(
-        f"no answer to {id} within {timeout:g} s: is a worker running? "
-        f"The work goes on; ask again by client.answer({id!r})"
+        f"no answer to {id} within {timeout:g} s: is a worker running on the queue interactive? "
+        f"The work goes on: send it again with a longer timeout, or in Python wait on by client.answer({id!r})"
     )

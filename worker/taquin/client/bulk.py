@@ -63,8 +63,8 @@ class JobVerbs(Core):
 
         Args:
             boards: an (n, cells) or (n, rows, cols) array of whole numbers; an iterable of boards (rows, flat, arrays
-                or text) or of (m, cells) arrays, read lazily; or the path of a file with a board as nested lists on
-                each line. What is no board of the shape keeps its place and is answered ``invalid``.
+                or text) or of (m, cells) arrays, read lazily; or the path of a file: JSON lines, text, or an array
+                (``.npy``). What is no board of the shape keeps its place and is answered ``invalid``.
             shape: of all boards; needed where the boards are flat, else that of the first.
             kind: ``validate`` or ``repair``.
             goal: of all boards.
@@ -84,17 +84,17 @@ class JobVerbs(Core):
             Busy: too much is on its way, and ``wait`` is false.
             TimedOut: too much is on its way, for longer than ``timeout``.
         """
-        from taquin.client.packing import infer_shape, packed_chunks  # noqa: PLC0415  NumPy
+        from taquin.client.packing import infer_shape, loaded, packed_chunks  # noqa: PLC0415  NumPy
 
         if kind not in ("validate", "repair"):
             raise BadInput(f"kind is validate or repair, not {kind!r}: boards are made by generate")
-        if to_pool and kind != "repair":
-            raise BadInput("to_pool goes with kind='repair': a pool takes boards to serve, and validating gives none")
+        swap, pinned = known_swap(swap), plain(pinned)
+        if kind != "repair" and (to_pool or swap != "last" or pinned):
+            raise BadInput("swap, pinned and to_pool go with the kind repair: validating gives no boards to serve")
+        boards = loaded(boards)
         known, boards = (shape_of(shape), boards) if shape is not None else infer_shape(boards)
         goal = known_goal(goal, known)
-        asked = _job_request(
-            kind=kind, shape=known, goal=goal, swap=known_swap(swap), pinned=plain(pinned), pool=to_pool
-        )
+        asked = _job_request(kind=kind, shape=known, goal=goal, swap=swap, pinned=pinned, pool=to_pool)
         _try_repair(asked, known)
         size = _chunk_boards(known, chunk, to_pool=to_pool)
         chunks = packed_chunks(boards, known, goal, asked.form, size, exact=chunk is not None)
@@ -110,7 +110,7 @@ class JobVerbs(Core):
         band: Band | None = None,
         seed: int | None = None,
         goal: Board = "blank-last",
-        to_pool: bool = True,
+        to_pool: bool = False,
         key: str | None = None,
         chunk: int | None = None,
         in_flight: int = IN_FLIGHT,

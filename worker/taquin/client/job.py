@@ -250,5 +250,6 @@ def still_at_work(job: str, timeout: float | None, progress: Progress) -> TimedO
     """Say that a job needs more time."""
     return TimedOut(
         f"job {job} is {progress.state} with {progress.done:,} of {progress.boards:,} boards done after {timeout:g} s: "
-        f"is a worker running on the queue bulk? The work goes on; ask again by client.job({job!r})"
+        f"is a worker running on the queue bulk? The work goes on: look again by `taquin job {job}`, in Python by "
+        f"client.job({job!r})"
     )
