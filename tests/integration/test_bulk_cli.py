@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
+import re
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -31,11 +33,13 @@ def taquin(monkeypatch, capsys, live_redis, live_worker):
         monkeypatch.delenv(name, raising=False)
 
     def run(*arguments, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         monkeypatch.setattr(sys, "argv", ["taquin", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
+        with TemporaryFile() as file:
+            file.write((stdin or "").encode())
+            file.seek(0)
+            monkeypatch.setattr(sys, "stdin", file)
+            with pytest.raises(SystemExit) as exit_:
+                cli.main()
         out, err = capsys.readouterr()
         return exit_.value.code, out, err
 
@@ -114,6 +118,22 @@ def test_exit_status_of_submit(taquin, boards, arguments, status):
     found, out, err = taquin("submit", "-", "--wait", *arguments, stdin=boards)
     assert (found, err[:10]) == (status, "complete: ")
     assert len(out.split()) == 1
+
+
+def test_send_says_what_check_and_repair_say(taquin):
+    lines = '[[2,1,3],[4,5,6],[7,8,0]]\n[[1,2],\nnull\n{"board":[[2,1],[3,0]]}\n[[1,2],[3,0]]'
+    for here, there in (
+        (["check"], ["--kind", "validate"]),
+        (["repair"], []),
+        (["repair", "--swap", "1,2"], ["--swap", "1,2"]),
+        (["repair", "--pinned", "1"], ["--kind", "repair", "--pinned", "1"]),
+    ):
+        said = taquin(*here, "--json", stdin=lines)
+        assert taquin("send", *there, "--json", stdin=lines) == said
+        assert said[0] == 1
+        assert json.loads(said[1].splitlines()[1])["problems"][0] == {
+            "problem": "bad_request", "where": "line 2", "message": "the line is not JSON: Expecting value",
+        }  # fmt: skip
 
 
 def test_without_wait_only_the_id_is_printed(taquin):
@@ -219,7 +239,7 @@ def test_a_file_of_results_is_whole_or_not_there(taquin, tmp_path, monkeypatch):
 
     with monkeypatch.context() as broken:
         broken.setattr(Job, "results", breaks_off)
-        assert taquin("results", id, "--out", file) == (1, "", "taquin: Redis is gone\n")
+        assert taquin("results", id, "--out", file) == (3, "", "taquin: Redis is gone\n")
     assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]
     assert file.read_text() == "what was there before"
     assert taquin("results", id, "--out", file)[0] == 0
@@ -280,7 +300,7 @@ def test_a_pool_is_filled_and_claimed_from(taquin):
         assert taquin(verb, claim) == (0, "", "")
         (line,) = (line for line in taquin("pools")[1].splitlines() if line.startswith("2x4:hard"))
         assert line.split()[1] == str(left)
-        status, out, err = taquin(verb, claim)
+        status, out, err = taquin("release", claim)
         assert (status, out) == (2, "")
         assert claim in err
     assert taquin("claim", "2x4", "--band", "expert") == (1, "", "the pool of expert boards of 2x4 is empty\n")
@@ -295,6 +315,44 @@ def test_jobs_are_listed(taquin):
     assert line.split()[1:6] == ["validate", "2x2", "complete", "1", "1"]
     shown = [json.loads(line) for line in taquin("jobs", "--json")[1].splitlines()]
     assert next(job for job in shown if job["job"] == id)["solvable"] == 1
+
+
+def test_a_script_can_read_what_was_asked(taquin):
+    """The seed that was drawn, for the same boards again."""
+    id = taquin("generate", "3x3", 5, "--pool", "--wait")[1].strip()
+    shown = json.loads(taquin("job", id, "--json")[1])
+    asked = shown["request"]
+    assert (asked["kind"], asked["rows"], asked["cols"], asked["pool"]) == ("generate", 3, 3, True)
+    assert f"seed {asked['seed']}, generator {asked['generator']}" in taquin("job", id)[1]
+    assert shown in [json.loads(line) | {"rate": shown["rate"]} for line in taquin("jobs", "--json")[1].splitlines()]
+    assert taquin("generate", "3x3", 5, "--seed", asked["seed"], "--pool", "--wait")[2].count("new in a pool") == 0
+
+
+def test_boards_that_cannot_all_be_made_are_exit_1(taquin, tmp_path, monkeypatch):
+    from taquin.client import Job
+    from taquin.client.job import DEAD, ChunkReader
+
+    monkeypatch.setattr(Job, "results", lambda self: iter([ChunkReader(self.request).without(0, 0, 5, DEAD)]))
+    status, out, err = taquin("generate", "3x3", 5, "--out", tmp_path / "b.csv")
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"taquin: job \w+ could not make all boards: .*\n", err)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_waiting_without_a_worker_says_so_once(taquin, alone, monkeypatch, live_redis):
+    from taquin import Client, Settings
+    from taquin.cli import waiting
+
+    del alone
+    monkeypatch.setattr(waiting, "PATIENCE", 0.1)
+    for command in ("results", "job"):
+        id = taquin("submit", "-", stdin="[[1,2],[3,0]]")[1].strip()
+        with Client(settings=Settings(redis_url=live_redis.url, key_prefix="alone:")) as client:
+            end = Timer(1.0, client.job(id).cancel)
+            end.start()
+            err = taquin(command, id, *(["--watch"] if command == "job" else []))[2]
+            end.join()
+        assert err == "no worker seems to serve the queue bulk: start one by `taquin worker`; waiting for it\n"
 
 
 def test_cancel(taquin, alone):
@@ -355,7 +413,8 @@ def nothing_left(redis):
         (["submit", "PICTURE"], "picture is no text"),
         (["submit", "PICTURE.npy"], "picture.npy is no array that can be read"),
         (["submit", "FLOATS.npy"], "whole numbers, not of float64"),
-        (["submit", "FLAT.npy"], "needs their shape"),
+        (["submit", "FLAT.npy"], "needs their shape: say it, such as --shape 3x3, in Python shape=(3, 3)"),
+        (["submit", "TEXT.npy"], "boards come as an array of whole numbers, not of text (<U7)"),
         (
             ["submit", "FLAT.npy", "--shape", "3x3"],
             "boards of 3x3 come as an array of (n, 9) or (n, 3, 3), not (5, 16)",
@@ -369,7 +428,7 @@ def nothing_left(redis):
         (["submit", "GOOD", "--kind", "repair", "--swap", "first"], "--swap: 'first' is no list of tiles"),
         (["submit", "GOOD", "--kind", "repair", "--swap", "1,9"], "9"),
         (["submit", "GOOD", "--kind", "repair", "--pinned", "a"], "--pinned: 'a' is no list of tiles"),
-        (["submit", "GOOD", "--pool"], "to_pool goes with kind='repair'"),
+        (["submit", "GOOD", "--pool"], "--pool goes with --kind repair"),
         (["submit", "GOOD", "--key", "a b"], "a key is 1 to 200 printable characters"),
         (["generate", "4x", "5"], "4x"),
         (["generate", "0x4", "5"], "not 0 and 4"),
@@ -382,10 +441,13 @@ def nothing_left(redis):
         (["generate", "4x4", "5", "--seed", "-1"], "a seed is a whole number"),
         (["generate", "4x4", "5", "--pool", "--out", "x.npy"], "--pool and --out"),
         (["generate", "4x4", "5", "--out", "boards.xml"], "--out: boards.xml ends with none of .jsonl"),
+        (["generate", "4x4", "5", "--wait"], "--wait goes with --pool"),
+        (["generate", "4x4", "5", "--out", "GOOD/boards.npy"], "--out: good/boards.npy cannot be written"),
         (["generate", "4x4", "5", "--out", "/nowhere/boards.npy"], "--out: /nowhere/boards.npy cannot be written"),
         (["job", "never"], "there is no job never: it was never submitted, or it has expired"),
         (["job", "never", "--cancel"], "there is no job never"),
         (["results", "never"], "there is no job never"),
+        (["results", "never", "--out", "/nowhere/r.npy"], "--out: /nowhere/r.npy cannot be written"),
         (["results", "never", "--out", "r.xml"], "--out: r.xml ends with none of"),
         (["claim", "4x", "--band", "easy"], "4x"),
         (["claim", "4x4", "--band", "cruel"], "there is no band 'cruel'"),
@@ -402,12 +464,10 @@ def test_bad_input_is_one_line_and_exit_2_and_leaves_nothing(taquin, alone, tmp_
     Path("late").write_bytes(b"[[1,2],[3,0]]\n" * 50_000 + b"\xff")
     np.save("floats.npy", np.zeros((3, 2, 2)))
     np.save("flat.npy", np.zeros((5, 16), int))
-    names = {"EMPTY", "PICTURE", "GOOD", "LATE", "PICTURE.npy", "FLOATS.npy", "FLAT.npy"}
+    np.save("text.npy", np.array(["1 2/3 0"]))
     before = sorted(Path().iterdir())
-    if arguments[0] == "generate" and "/nowhere/boards.npy" in arguments:
-        monkeypatch.delenv("TAQUIN_REDIS_URL")  # else the worker that is not there would be waited for
     with nothing_left(alone):
-        status, out, err = taquin(*[each.lower() if each in names else each for each in arguments])
+        status, out, err = taquin(*[re.sub("^[A-Z]{2,}", lambda name: name[0].lower(), each) for each in arguments])
     assert (status, out) == (2, "")
     assert err.startswith("taquin: ")
     assert message in err

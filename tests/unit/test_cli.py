@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import subprocess
 import sys
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -32,11 +33,13 @@ def run(monkeypatch, capsys):
     """Run the command; give its exit status, output and error output."""
 
     def run(*arguments, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         monkeypatch.setattr(sys, "argv", ["taquin", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
+        with TemporaryFile() as file:
+            file.write(stdin if isinstance(stdin, bytes) else (stdin or "").encode())
+            file.seek(0)
+            monkeypatch.setattr(sys, "stdin", file)
+            with pytest.raises(SystemExit) as exit_:
+                cli.main()
         out, err = capsys.readouterr()
         return exit_.value.code, out, err
 
@@ -116,6 +119,34 @@ def test_goal(run):
         assert run("check", "--goal", goal, stdin=board)[0] == 0
 
 
+def test_standard_input_is_read_as_a_file_is(run):
+    for text in ("1 2/3 0", "[[1,2],[3,0]]", "# two by two\r\n1 2/3 0\r\n"):
+        assert run("check", "--json", stdin=b"\xef\xbb\xbf" + text.encode())[0] == 0
+    status, _, err = run("check", stdin=b"\x89PNG\xff\xfe")
+    assert (status, err) == (
+        2, "taquin: standard input is no text: invalid start byte at byte 0; UTF-8 is expected\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("check <&-", "standard input is closed: pipe the boards in, or name a file"),
+        ("submit - <&-", "standard input is closed: pipe the boards in, or name a file"),
+        ("check 0>/dev/null", "standard input cannot be read: Bad file descriptor"),
+        ("generate 4x4 3 >&-", "standard output is closed: name a file by --out"),
+        ("results some >&-", "standard output is closed: name a file by --out"),
+    ],
+)
+def test_closed_or_useless_standard_streams(command, message):
+    environment = os.environ | {"TAQUIN_REDIS_URL": "" if "generate" in command else "redis://127.0.0.1:1"}
+    result = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m taquin {command}'],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", f"taquin: {message}\n")
+
+
 def test_repair_marks_the_swapped_tiles(run):
     status, out, _ = run("repair", stdin="1 2 3 4/5 6 7 8/9 10 11 12/13 15 14 0")
     assert status == 0
@@ -144,6 +175,14 @@ def test_repair_obeys_swap_and_pinned(run):
         (["check"], "\n# nothing\n", "standard input holds no board"),
         (["check", "--goal", "home"], "1 0", "--goal: 'home' is neither"),
         (["check", "--goal", "[1"], "1 0", "--goal: '[1' is not JSON"),
+        (["check", "--goal", "[" * 5_000], "1 0", "is not JSON"),
+        (["send", "--kind", "validate", "--swap", "gentle"], "1 0", "--swap goes with --kind repair"),
+        (["send", "--kind", "validate", "--pinned", "1"], "1 0", "--pinned goes with --kind repair"),
+        (["send", "--swap", "first"], "1 0", "--swap: 'first' is no list of tiles"),
+        (["submit", "-", "--swap", "last"], "1 0", "--swap goes with --kind repair"),
+        (["submit", "-", "--kind", "validate", "--pinned", "1"], "1 0", "--pinned goes with --kind repair"),
+        (["submit", "-", "--pool"], "1 0", "--pool goes with --kind repair"),
+        (["generate", "4x4", "3", "--wait"], None, "--wait goes with --pool"),
         (["repair", "--swap", "first"], "1 0", "--swap: 'first' is no list of tiles"),
         (["repair", "--pinned", "a"], "1 0", "--pinned: 'a' is no list of tiles"),
         (["check"], "1 " * 2_000_000, "standard input:1 is longer than 2,000,000 characters"),

@@ -120,6 +120,18 @@ def take_survey(redis: Redis, settings: Settings) -> Survey:
     )
 
 
+def seen_workers(redis: Redis, settings: Settings) -> list[Worker]:
+    """Read which workers are there.
+
+    Raises:
+        Unavailable: Redis does not answer, or its user may not read this.
+    """
+    with reporting(settings):
+        read: Any = redis.pipeline(transaction=False)
+        clock, known = read.time().hgetall(f"{settings.key_prefix}workers").execute()
+    return _workers(known, clock[0] + clock[1] / 1e6)
+
+
 def announce(redis: Redis, settings: Settings, worker: Worker) -> None:
     """Write down what a worker says of itself, and forget those that say nothing any more."""
     key = f"{settings.key_prefix}workers"

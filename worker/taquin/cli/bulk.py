@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from taquin.cli.boards import Goal, Pinned, SwapRule, read_goal, read_swap, read_tiles
+from taquin.cli.boards import Goal, PinnedIfRepair, SwapIfRepair, read_goal, read_repair
 from taquin.cli.reading import Source
 from taquin.errors import BadInput
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.progress import Progress as Bar
 
+    from taquin.cli.writing import Begin
     from taquin.client import Job, Progress
     from taquin.messages import JobRequest
 
@@ -31,9 +32,15 @@ OUTCOMES: Final = ("solvable", "unsolvable", "repaired", "invalid", "dead")
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, and nothing else.")]
 Pool = Annotated[bool, typer.Option("--pool", help="Put the boards to serve into the pools of their bands.")]
+PoolIfRepair = Annotated[
+    bool, typer.Option("--pool", help="With --kind repair, put the boards to serve into the pools of their bands.")
+]
 Key = Annotated[str | None, typer.Option(help="A name of your own: submitted twice, the job is done once.")]
 ChunkSize = Annotated[int | None, typer.Option("--chunk", min=1, help="Boards in one chunk.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until the job is complete, with a progress bar.")]
+WaitIfPool = Annotated[
+    bool, typer.Option("--wait", help="With --pool, wait until they are there, with a progress bar.")
+]
 JobId = Annotated[str, typer.Argument(metavar="ID", help="Of the job, as submit and generate print it.")]
 
 
@@ -45,9 +52,9 @@ def submit(
     kind: Annotated[Literal["validate", "repair"], typer.Option(help="What the workers shall do.")] = "validate",
     goal: Goal = "blank-last",
     shape: Annotated[str | None, typer.Option(help="Of all boards, such as 4x4; else that of the first.")] = None,
-    swap: SwapRule = "last",
-    pinned: Pinned = "",
-    pool: Pool = False,
+    swap: SwapIfRepair = None,
+    pinned: PinnedIfRepair = None,
+    pool: PoolIfRepair = False,
     key: Key = None,
     chunk: ChunkSize = None,
     wait: Wait = False,
@@ -58,19 +65,18 @@ def submit(
     The file is read as fast as the workers are, however long it is. A line that is no board of the shape keeps its
     number and is answered `invalid`. Redis is the one of TAQUIN_REDIS_URL.
 
-    Exit status with --wait: 0 all boards are solvable or repaired, 1 some are not, 2 wrong usage. Without it: 0.
+    Exit status: 0 all boards are written down and, with --wait, solvable or repaired; 1, with --wait, some are not or
+    the job was cancelled; 2 wrong usage or input; 3 Redis does not answer or is full.
     """
-    from taquin.cli import drawing  # noqa: PLC0415  only what a command needs is imported
+    from taquin.cli.waiting import patient_bar  # noqa: PLC0415  only what a command needs is imported
     from taquin.client import Client  # noqa: PLC0415
 
     fields: dict[str, Any] = {"goal": read_goal(goal), "to_pool": pool, "key": key, "chunk": chunk}
-    if kind == "repair":
-        fields |= {"swap": read_swap(swap), "pinned": read_tiles(pinned, "--pinned")}
-    with Client() as client, drawing.boards_bar(drawing.err()) as bar:
-        if file.endswith(".npy"):
-            boards: Any = _load(file)
-        else:
-            boards = _shown(Source(file), bar)
+    fields |= read_repair(kind, swap, pinned)
+    if pool and kind != "repair":
+        raise BadInput("--pool goes with --kind repair: a pool takes boards to serve, and validating gives none")
+    with Client() as client, patient_bar(client.settings) as bar:
+        boards = file if file.endswith(".npy") else _shown(Source(file), bar)
         job = client.submit(boards, shape=shape, kind=kind, **fields)
         _submitted(job, bar, wait=wait, as_json=as_json)
 
@@ -92,16 +98,19 @@ def generate(
     ] = "-",
     key: Key = None,
     chunk: ChunkSize = None,
-    wait: Wait = False,
+    wait: WaitIfPool = False,
     as_json: AsJson = False,
 ) -> None:
     """Generate solvable boards: into the pools, or into a file or standard output.
 
     With TAQUIN_REDIS_URL set the workers make them, in a job; without it this process does, and makes the same.
 
-    Exit status: 0 they are made, 1 the job did not end well, 2 wrong usage.
+    Exit status: 0 they are made, or with --pool and without --wait will be; 1 the job did not end well; 2 wrong usage
+    or input; 3 Redis does not answer or is full.
     """
     from taquin.cli import drawing  # noqa: PLC0415
+    from taquin.cli.waiting import patient_bar  # noqa: PLC0415
+    from taquin.cli.writing import opened  # noqa: PLC0415
     from taquin.client import Client  # noqa: PLC0415
 
     if method is not None and band is not None:
@@ -110,25 +119,25 @@ def generate(
         raise BadInput("--steps goes with --method walk")
     if pool and out != "-":
         raise BadInput("--pool and --out: boards go into the pools, or into a file")
+    if wait and not pool:
+        raise BadInput("--wait goes with --pool: boards that are written are waited for in any case")
+    here = not os.environ.get("TAQUIN_REDIS_URL")
+    if pool and here:
+        raise BadInput("--pool needs a Redis: say which by TAQUIN_REDIS_URL")
     fields: dict[str, Any] = {"method": method or "shuffle", "steps": steps, "band": band, "seed": seed}
     fields |= {"goal": read_goal(goal), "key": key}
-    if not pool:
-        from taquin.cli.writing import check_ending  # noqa: PLC0415
-
-        check_ending(out)
-    with drawing.boards_bar(drawing.err()) as bar:
-        if not os.environ.get("TAQUIN_REDIS_URL"):
-            if pool or wait:
-                raise BadInput(f"--{'pool' if pool else 'wait'} needs a Redis: say which by TAQUIN_REDIS_URL")
-            asked, batches = _made_here(shape, count, chunk, fields)
-            _write_boards(out, asked, count, bar, batches)
+    if here:
+        with drawing.boards_bar(drawing.err()) as bar, opened(out) as begin:
+            _write_boards(begin, *_made_here(shape, count, chunk, fields), count, bar)
+        return
+    with Client() as client, patient_bar(client.settings) as bar:
+        if pool:
+            job = client.generate(shape, count, to_pool=True, chunk=chunk, **fields)
+            _submitted(job, bar, wait=wait, as_json=as_json)
             return
-        with Client() as client:
-            job = client.generate(shape, count, to_pool=pool, chunk=chunk, **fields)
-            if pool:
-                _submitted(job, bar, wait=wait, as_json=as_json)
-            else:
-                _write_boards(out, job.request, count, bar, _made_by(job))
+        with opened(out) as begin:
+            job = client.generate(shape, count, to_pool=False, chunk=chunk, **fields)
+            _write_boards(begin, job.request, _made_by(job), count, bar)
 
 
 def jobs(as_json: AsJson = False) -> None:
@@ -163,9 +172,10 @@ def job(
 ) -> None:
     """Show how far a job is.
 
-    Exit status with --watch: 0 all boards are solvable or repaired, 1 some are not, 2 wrong usage. Without it: 0.
+    Exit status: 0 it is shown and, with --watch, all boards are solvable or repaired; 1, with --watch, some are not or
+    the job was cancelled; 2 wrong usage or input; 3 Redis does not answer.
     """
-    from taquin.cli import drawing  # noqa: PLC0415
+    from taquin.cli.waiting import patient_bar  # noqa: PLC0415
     from taquin.client import Client  # noqa: PLC0415
 
     with Client() as client:
@@ -173,7 +183,7 @@ def job(
         if cancel:
             found.cancel()
         if watch:
-            with drawing.boards_bar(drawing.err()) as bar:
+            with patient_bar(client.settings) as bar:
                 _watch(found, bar)
         progress = found.progress()
         described = _described(found, progress)
@@ -181,8 +191,7 @@ def job(
             typer.echo(json.dumps(described))
         else:
             typer.echo(_summary(progress))
-            asked = found.request.model_dump(exclude_defaults=True, exclude={"form"})
-            typer.echo("asked: " + ", ".join(f"{name} {value}" for name, value in asked.items()))
+            typer.echo("asked: " + ", ".join(f"{name} {value}" for name, value in described["request"].items()))
     if watch and not cancel:
         _exit(progress)
 
@@ -197,23 +206,25 @@ def results(
 
     Each board has a line with its index, status, problems, and the board to serve if there is one. The file is
     whole or not there.
+
+    Exit status: 0 all answers are written, whatever they say; 2 wrong usage or input; 3 Redis does not answer.
     """
     from taquin.cli import drawing, writing  # noqa: PLC0415
+    from taquin.cli.waiting import patient_bar  # noqa: PLC0415
     from taquin.client import Client  # noqa: PLC0415
 
-    with Client() as client, drawing.boards_bar(drawing.err()) as bar:
-        writing.check_ending(out)
+    with Client() as client, patient_bar(client.settings) as bar, writing.opened(out) as begin:
         found = client.job(id)
         if out.endswith(".npy"):
             _watch(found, bar)  # its head says how many boards there are
         progress = found.progress()
         task = bar.add_task("Written", total=None if progress.state == "open" else progress.boards)
         written = 0
-        with writing.writer(out, writing.Answers(found.request, progress.boards)) as write:
-            for chunk in found.results():
-                write(chunk)
-                written += len(chunk)
-                bar.update(task, completed=written)
+        write = begin(writing.Answers(found.request, progress.boards))
+        for chunk in found.results():
+            write(chunk)
+            written += len(chunk)
+            bar.update(task, completed=written)
     if out != "-":
         drawing.err().print(f"{written:,} answers in {out}", soft_wrap=True)
 
@@ -253,9 +264,15 @@ def _described(job: Job, progress: Progress) -> dict[str, Any]:
     asked = job.request
     counts = {name: getattr(progress, name) for name in ("boards", "done", *OUTCOMES, "pooled")}
     times = {"rate": round(progress.rate, 1), "time_left": progress.time_left}
-    return {"job": job.id, "kind": asked.kind, "shape": f"{asked.rows}x{asked.cols}", "state": progress.state} | (
-        counts | times
-    )
+    return {
+        "job": job.id,
+        "kind": asked.kind,
+        "shape": f"{asked.rows}x{asked.cols}",
+        "state": progress.state,
+        **counts,
+        **times,
+        "request": asked.model_dump(exclude_defaults=True, exclude={"form"}),
+    }
 
 
 def _summary(progress: Progress) -> str:
@@ -276,20 +293,6 @@ def _shown(source: Source, bar: Bar) -> Iterator[Any]:
         if source.read % SHOW_EVERY == 0:
             bar.update(task, completed=source.read, total=source.estimate())
     bar.update(task, completed=source.read, total=source.read)
-
-
-def _load(path: str) -> NDArray[np.integer]:
-    import numpy as np  # noqa: PLC0415
-
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError) as error:
-        raise BadInput(f"{path} is no array that can be read: {error}") from None
-    if not isinstance(array, np.ndarray):
-        raise BadInput(f"{path} holds several arrays: one of boards is expected")
-    return array["board"] if array.dtype.names and "board" in array.dtype.names else array
 
 
 def _made_here(
@@ -313,17 +316,21 @@ def _made_by(job: Job) -> Iterator[NDArray[np.integer]]:
     """Take the boards of a job that generates."""
     for chunk in job.results():
         if chunk.boards is None:
-            raise BadInput(
-                f"job {job.id} could not make all boards: `taquin job {job.id}` and the dead letters say why"
+            typer.echo(
+                f"taquin: job {job.id} could not make all boards: `taquin job {job.id}` and `taquin dead list` say why",
+                err=True,
             )
+            raise typer.Exit(1)
         yield chunk.boards
 
 
-def _write_boards(out: str, asked: JobRequest, count: int, bar: Bar, batches: Iterator[NDArray[np.integer]]) -> None:
-    from taquin.cli import writing  # noqa: PLC0415
+def _write_boards(
+    begin: Begin, asked: JobRequest, batches: Iterator[NDArray[np.integer]], count: int, bar: Bar
+) -> None:
+    from taquin.cli.writing import Boards  # noqa: PLC0415
 
     task = bar.add_task("Generated", total=count)
-    with writing.writer(out, writing.Boards(asked, count)) as write:
-        for batch in batches:
-            write(batch)
-            bar.advance(task, len(batch))
+    write = begin(Boards(asked, count))
+    for batch in batches:
+        write(batch)
+        bar.advance(task, len(batch))

@@ -26,7 +26,8 @@ def demo(
     First a few boards, one at a time; then many as jobs: generated, half of them broken on purpose, and repaired;
     last a pool, filled and one board claimed. Nothing is left behind.
 
-    Exit status: 0 every answer came and is right, 1 otherwise.
+    Exit status: 0 every answer came and is right, 1 some are not, 2 wrong usage, 3 Redis or the worker did not start,
+    or an answer did not come in time.
     """
     from taquin.cli import bulk_demo, drawing  # noqa: PLC0415
     from taquin.client import Client  # noqa: PLC0415

@@ -32,7 +32,7 @@ def claim(
 ) -> None:
     """Take one ready board out of a pool, for a lease or for good.
 
-    Exit status: 0 here is a board, 1 the pool is empty, 2 wrong usage.
+    Exit status: 0 here is a board, 1 the pool is empty, 2 wrong usage, 3 Redis does not answer.
     """
     from taquin.cli import drawing  # noqa: PLC0415  only what a command needs is imported
     from taquin.client import Client  # noqa: PLC0415
@@ -59,7 +59,7 @@ Claim = Annotated[str, typer.Argument(metavar="CLAIM", help="As `taquin claim` s
 def confirm(claim: Claim) -> None:
     """Take a claimed board for good, before its lease is over.
 
-    Exit status: 0 it is yours, 2 the lease is over, or there is no such claim.
+    Exit status: 0 it is yours, 2 the lease is over or there is no such claim, 3 Redis does not answer.
     """
     from taquin.client import Client  # noqa: PLC0415
 
@@ -70,7 +70,7 @@ def confirm(claim: Claim) -> None:
 def release(claim: Claim) -> None:
     """Return a claimed board to its pool.
 
-    Exit status: 0 it is back, 2 the lease is over, or there is no such claim.
+    Exit status: 0 it is back, 2 the lease is over or there is no such claim, 3 Redis does not answer.
     """
     from taquin.client import Client  # noqa: PLC0415
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -45,36 +45,38 @@ class Table(Protocol):
         """Return the lines of a batch as CSV."""
 
 
-def check_ending(out: str) -> None:
-    """Refuse a file of which the ending does not say how to write it."""
-    if out != "-" and Path(out).suffix not in ENDINGS:
-        raise BadInput(f"--out: {out} ends with none of {', '.join(ENDINGS)}, which say how it is to be written")
+Begin: TypeAlias = "Callable[[Table], Callable[[Any], None]]"
+"""Takes a table, once, and returns what writes one of its batches by each call."""
 
 
 @contextmanager
-def writer(out: str, table: Table) -> Iterator[Callable[[Any], None]]:
-    """Within this context a batch is written by each call; the file appears, whole, when it ends well.
+def opened(out: str) -> Iterator[Begin]:
+    """Within this context a file is open that appears, whole, when it ends well; ``-`` is standard output.
 
     Raises:
-        BadInput: the file cannot be written.
+        BadInput: the ending does not say how to write it, or it cannot be written.
     """
-    check_ending(out)
     if out == "-":
+        if sys.stdout is None:
+            raise BadInput("standard output is closed: name a file by --out")
         sys.stdout.flush()
-        yield lambda batch: sys.stdout.writelines(table.json(batch))
+        yield lambda table: lambda batch: sys.stdout.writelines(table.json(batch))
         return
+    if Path(out).suffix not in ENDINGS:
+        raise BadInput(f"--out: {out} ends with none of {', '.join(ENDINGS)}, which say how it is to be written")
     path = Path(out)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")  # beside the file, so that the renaming is one step
     try:
         with part.open("xb") as file:
-            yield _write_to(file, path.suffix, table)
+            yield lambda table: _write_to(file, path.suffix, table)
         part.replace(path)
     except OSError as error:
         if isinstance(error, TaquinError):  # what was read from Redis meanwhile
             raise
         raise BadInput(f"--out: {out} cannot be written: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # where it could not be opened it is not there
+            part.unlink()
 
 
 def _write_to(file: BinaryIO, suffix: str, table: Table) -> Callable[[Any], None]:
