@@ -21,6 +21,7 @@ PLAIN = ("plain Celery: acknowledged", "lost", "run twice", "recovery, s", "rema
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--long", action="store_true", help="Loads of hours' worth of faults, beside plain Celery.")
+    group.addoption("--no-plain", action="store_true", help="Leave plain Celery out of a long run.")
     group.addoption("--minutes", type=float, default=2.0, help="How long the soak lasts.")
     group.addoption("--seed", type=int, default=None, help="Of boards and faults; drawn and printed if left out.")
     group.addoption("--keep", action="store_true", help="Keep the folders of runs that failed.")
@@ -54,6 +55,12 @@ def _needs_a_server() -> None:
 @pytest.fixture
 def long(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--long"))
+
+
+@pytest.fixture
+def beside(request: pytest.FixtureRequest, long: bool) -> bool:
+    """Whether plain Celery is held against it."""
+    return long and not request.config.getoption("--no-plain")
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ CASES = [
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[pytest.mark.short] if case.short else [], id=case.name) for case in CASES]
 )
-def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder, record_property):
+def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, beside, folder, record_property):
     units, times = (case.units, case.times) if long or case.short is None else case.short
     (folder / "taquin").mkdir()
     gap = case.gap if long else (0.3, 1.5)
@@ -80,7 +80,7 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, folder, record
         every=case.every,
     )
     plain = None
-    if long:
+    if beside:
         (folder / "plain").mkdir()
         plain = run_plain(
             case.fault,

@@ -29,7 +29,7 @@ def rubbish(rng):
 
 
 @pytest.mark.short
-def test_bad_messages_cost_themselves_alone(seed, long, folder, record_property):
+def test_bad_messages_cost_themselves_alone(seed, long, beside, folder, record_property):
     sent = []
 
     def push(rig, rng):
@@ -43,7 +43,7 @@ def test_bad_messages_cost_themselves_alone(seed, long, folder, record_property)
         "bad messages", push, folder, seed=seed, units=5_000 if long else 300, times=5 if long else 1, workers=1
     )
     refused, pushed, plain = outcome.log.count('"message.refused"'), len(sent), None
-    if long:
+    if beside:
         (folder / "plain").mkdir()
         plain = run_plain(push, folder / "plain", seed=seed, units=1_000, times=1, workers=1)
     remark = f"{len(sent) - pushed} bad messages ended {plain.restarts} workers" if plain else ""

@@ -12,9 +12,9 @@ PLAIN_UNITS = 1_000
 HARM = ("segfault", "memory", "loop", "hang", "fail")
 
 
-def beside_plain(outcome, folder, long, **load):
-    """Return the row of a run, in a long run with the one of plain Celery beside it."""
-    if not long:
+def rows_of(outcome, folder, beside, **load):
+    """Return the row of a run, with plain Celery beside it if that is wanted."""
+    if not beside:
         return row(outcome)
     (folder / "plain").mkdir()
     plain = run_plain(faults.nothing, folder / "plain", units=PLAIN_UNITS, times=1, **load)
@@ -22,7 +22,7 @@ def beside_plain(outcome, folder, long, **load):
 
 
 @pytest.mark.short
-def test_poison_costs_its_attempts_and_nobody_elses(seed, long, folder, record_property):
+def test_poison_costs_its_attempts_and_nobody_elses(seed, long, beside, folder, record_property):
     words = HARM * (4 if long else 1)
     outcome = run(
         "work that segfaults, eats memory, loops, hangs, fails",
@@ -34,13 +34,13 @@ def test_poison_costs_its_attempts_and_nobody_elses(seed, long, folder, record_p
         special=words,
         may_die=HARM,
     )
-    record_property("row", beside_plain(outcome, folder, long, seed=seed, special=words, may_die=HARM))
+    record_property("row", rows_of(outcome, folder, beside, seed=seed, special=words, may_die=HARM))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts == 0
 
 
-def test_work_that_ends_its_worker_ends_as_well(seed, long, folder, record_property):
+def test_work_that_ends_its_worker_ends_as_well(seed, beside, folder, record_property):
     """By SIGKILL, which costs an attempt, and by SIGTERM, where running out of time does."""
     words = ("parent", "stopper")
     outcome = run(
@@ -53,7 +53,7 @@ def test_work_that_ends_its_worker_ends_as_well(seed, long, folder, record_prope
         special=words,
         may_die=words,
     )
-    record_property("row", beside_plain(outcome, folder, long, seed=seed, special=words, may_die=words))
+    record_property("row", rows_of(outcome, folder, beside, seed=seed, special=words, may_die=words))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts >= 3
