@@ -42,6 +42,11 @@ def memory(_):
     del eaten
 
 
+def exhaust(_):
+    """Fail as NumPy does when there is no memory left; Celery ends a worker that is told of it."""
+    raise MemoryError("on purpose")
+
+
 def loop(_):
     while True:
         with contextlib.suppress(SoftTimeLimitExceeded):
@@ -70,7 +75,8 @@ def fail(_):
 
 
 HARM = {
-    harm.__name__: harm for harm in (slow, long, late, patient, segfault, memory, loop, hang, parent, stopper, fail)
+    harm.__name__: harm
+    for harm in (slow, long, late, patient, segfault, memory, exhaust, loop, hang, parent, stopper, fail)
 }
 
 

@@ -9,7 +9,7 @@ from tests.chaos.plain import run_plain
 from tests.chaos.run import row, run
 
 PLAIN_UNITS = 1_000
-HARM = ("segfault", "memory", "loop", "hang", "fail")
+HARM = ("segfault", "memory", "exhaust", "loop", "hang", "fail")
 
 
 def rows_of(outcome, folder, beside, **load):
@@ -25,7 +25,7 @@ def rows_of(outcome, folder, beside, **load):
 def test_poison_costs_its_attempts_and_nobody_elses(seed, long, beside, folder, record_property):
     words = HARM * (4 if long else 1)
     outcome = run(
-        "work that segfaults, eats memory, loops, hangs, fails",
+        "work that segfaults, eats memory, has none, loops, hangs, fails",
         faults.nothing,
         folder,
         seed=seed,
