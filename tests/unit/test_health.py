@@ -9,9 +9,11 @@ import time
 from dataclasses import dataclass
 
 import pytest
+from structlog.testing import capture_logs
 
 from taquin import health
-from taquin.health import PATIENCE, STALE_AFTER, Heartbeat, read_health
+from taquin.errors import BadSettings
+from taquin.health import PATIENCE, STALE_AFTER, Heartbeat, check_heartbeat_file, read_health
 
 LONGEST = 60
 
@@ -94,6 +96,48 @@ def test_a_file_that_nobody_touches_any_more(tmp_path):
     old = time.time() - STALE_AFTER - 1
     os.utime(file, (old, old))
     assert not read_health(file).healthy
+
+
+def test_a_file_that_cannot_be_looked_at_is_no_sign_of_life(tmp_path):
+    (tmp_path / "file").touch()
+    health = read_health(tmp_path / "file" / "beat")
+    assert (health.healthy, health.age) == (False, None)
+    assert health.reason.endswith("beat cannot be looked at: Not a directory")
+
+
+def test_a_file_that_cannot_be_written_is_found_before_a_worker_starts(tmp_path):
+    (tmp_path / "file").touch()
+    check_heartbeat_file(tmp_path / "file")
+    check_heartbeat_file(tmp_path / "beat")
+    assert not (tmp_path / "beat").exists(), "the worker gives no sign of life yet"
+    for bad in (tmp_path / "nowhere" / "beat", tmp_path / "file" / "beat"):
+        with pytest.raises(BadSettings, match=f"TAQUIN_HEARTBEAT_FILE: {bad} cannot be written"):
+            check_heartbeat_file(bad)
+
+
+def test_a_folder_that_goes_away_is_said_once_and_ends_no_consumer(tmp_path):
+    """To Celery an error in the consumer looks like a broken connection, and it would connect for ever."""
+    heartbeat = Heartbeat(tmp_path / "folder" / "beat", LONGEST, list)
+    with capture_logs() as said:
+        heartbeat.beat()
+        heartbeat.beat()
+        (tmp_path / "folder").mkdir()
+        heartbeat.beat()
+    assert [line["event"] for line in said] == ["heartbeat.failed"]
+    assert read_health(tmp_path / "folder" / "beat").healthy
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize("buffered", [True, False])
+def test_the_status_is_true_also_where_nothing_can_be_said(tmp_path, buffered):
+    file = tmp_path / "beat"
+    file.touch()
+    environment = {**os.environ, "TAQUIN_HEARTBEAT_FILE": str(file), "PYTHONUNBUFFERED": "" if buffered else "1"}
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "taquin.health"], env=environment, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("module", ["taquin", "taquin.health"])

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from taquin import metrics as module
 from taquin.errors import BadSettings, Unavailable
-from taquin.metrics import Metrics, PrometheusMetrics, make_metrics
+from taquin.metrics import Metrics, PrometheusMetrics, check_metrics_address, make_metrics
 from taquin.pools import PoolCount
 from taquin.settings import Settings
 from taquin.survey import Queue, Survey
@@ -181,6 +181,15 @@ def test_a_port_that_is_taken_is_named(metrics):
     with pytest.raises(BadSettings, match=r"TAQUIN_METRICS_PORT: .* cannot be served on"):
         taken.start()
     taken.stop()
+
+
+def test_an_address_is_tried_before_a_worker_starts(metrics):
+    port = metrics._server.server_port
+    check_metrics_address(Settings())
+    check_metrics_address(Settings(metrics_port=0))
+    for host, variable in (("127.0.0.1", "PORT"), ("203.0.113.5", "HOST"), ("no.such.invalid", "HOST"), ("..", "HOST")):
+        with pytest.raises(BadSettings, match=f"TAQUIN_METRICS_{variable}: {host}:{port} cannot be served on: [^;]+; "):
+            check_metrics_address(Settings(metrics_host=host, metrics_port=port))
 
 
 def test_nothing_is_left_behind(metrics):

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
+from taquin.errors import BadSettings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -47,7 +49,23 @@ def read_health(file: Path) -> Health:
         age = max(0.0, time.time() - file.stat().st_mtime)
     except FileNotFoundError:
         return Health(healthy=False, age=None, reason=f"no worker has touched {file}")
+    except OSError as error:
+        return Health(healthy=False, age=None, reason=f"{file} cannot be looked at: {error.strerror}")
     return Health(age <= STALE_AFTER, age, f"the worker's last sign of life was {age:.0f} s ago")
+
+
+def check_heartbeat_file(file: Path) -> None:
+    """See that a worker can touch the file, without a sign of life.
+
+    Raises:
+        BadSettings: it cannot.
+    """
+    try:
+        there, room = file.exists(), file.parent.is_dir()
+    except OSError:
+        there = room = False
+    if not (os.access(file, os.W_OK) if there else room and os.access(file.parent, os.W_OK | os.X_OK)):
+        raise BadSettings(f"{HEARTBEAT_FILE}: {file} cannot be written; name a file in a folder of the worker's")
 
 
 class Heartbeat:
@@ -65,19 +83,31 @@ class Heartbeat:
         self._longest = longest
         self._requests = requests
         self._was_stuck = False
+        self._why_untouched: str | None = None
         self._seen: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 
     def beat(self) -> None:
         """Give a sign of life, unless the pool is stuck."""
         stuck = self.stuck()
         if not stuck:
-            self._file.touch()
+            self._touch()
         elif not self._was_stuck:
-            import structlog  # noqa: PLC0415  the reading must cost next to nothing
-
-            log = structlog.get_logger("taquin.health")
+            log = _log()
             log.error("pool.stuck", in_hand=len(list(self._requests())))
         self._was_stuck = stuck
+
+    def _touch(self) -> None:
+        """Touch the file; to Celery an error would look like a connection that broke."""
+        try:
+            self._file.touch()
+        except OSError as error:
+            why = error.strerror
+        else:
+            why = None
+        if why and not self._why_untouched:
+            log = _log()
+            log.error("heartbeat.failed", file=str(self._file), error=why)
+        self._why_untouched = why
 
     def stuck(self) -> bool:
         """Whether the pool neither begins nor ends what it was given.
@@ -94,6 +124,12 @@ class Heartbeat:
 
     def _limit(self, request: Any) -> float:
         return max((limit for limit in request.time_limits if limit), default=self._longest)
+
+
+def _log() -> Any:
+    import structlog  # noqa: PLC0415  the reading must cost next to nothing
+
+    return structlog.get_logger("taquin.health")
 
 
 def heartbeat_step(heartbeat: Heartbeat) -> type[StartStopStep]:
@@ -146,7 +182,12 @@ def main() -> None:
         sys.stderr.write(f"taquin: {HEARTBEAT_FILE} must name the file that the worker touches\n")
         sys.exit(2)
     health = read_health(Path(file))
-    sys.stdout.write(f"{'healthy' if health.healthy else 'not healthy'}: {health.reason}\n")
+    try:
+        sys.stdout.write(f"{'healthy' if health.healthy else 'not healthy'}: {health.reason}\n")
+        sys.stdout.flush()
+    except OSError:
+        # The exit status says it all; the interpreter would fail over the rest as it ends, and spoil that.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(not health.healthy)
 
 

@@ -9,8 +9,10 @@ What stands in Redis (queues, pools, dead letters) is read when Prometheus asks;
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import socket
 import tempfile
 import threading
 from pathlib import Path
@@ -165,8 +167,8 @@ class PrometheusMetrics(Metrics):
         host, port = self._settings.metrics_host, self._settings.metrics_port or 0
         try:
             self._server, _ = start_http_server(port, host, registry)
-        except OSError as error:
-            raise BadSettings(f"TAQUIN_METRICS_PORT: {host}:{port} cannot be served on: {error.strerror}") from None
+        except (OSError, UnicodeError) as error:
+            raise _not_served(host, port, error) from None
         log.info("metrics.served", host=host, port=self._server.server_port)
 
     def stop(self) -> None:
@@ -280,6 +282,29 @@ def make_metrics(settings: Settings, redis: Any) -> Metrics:
     if settings.metrics_port is None:
         return Metrics()
     return PrometheusMetrics(settings, lambda: take_survey(redis, settings))
+
+
+def check_metrics_address(settings: Settings) -> None:
+    """See that the metrics can be served, before a worker starts that would end over it.
+
+    Raises:
+        BadSettings: port or host cannot be had.
+    """
+    if settings.metrics_port is None:
+        return
+    host, port = settings.metrics_host, settings.metrics_port
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        socket.create_server(address[:2], family=family).close()
+    except (OSError, UnicodeError) as error:
+        raise _not_served(host, port, error) from None
+
+
+def _not_served(host: str, port: int, error: OSError | UnicodeError) -> BadSettings:
+    why = (error.strerror or "").partition(" (")[0] if isinstance(error, OSError) else "it is no name of a host"
+    if isinstance(error, OSError) and error.errno in {errno.EADDRINUSE, errno.EACCES}:
+        return BadSettings(f"TAQUIN_METRICS_PORT: {host}:{port} cannot be served on: {why}; choose another port")
+    return BadSettings(f"TAQUIN_METRICS_HOST: {host}:{port} cannot be served on: {why}; name an address of this host")
 
 
 def _runs(pid: int) -> bool:
