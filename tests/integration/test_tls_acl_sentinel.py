@@ -12,6 +12,8 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from redis.exceptions import NoPermissionError, RedisError
 
 from taquin import AsyncClient, Client, Settings, Unavailable
 from taquin.address import celery_options, celery_url, tls_of
-from taquin.connection import connect
+from taquin.connection import connect, reporting
 from taquin.embedded import SERVERS, end, run_worker
 
 pytestmark = pytest.mark.redis_server
@@ -231,7 +233,60 @@ def test_a_wrong_password_is_said_without_saying_it(acl_server, tmp_path):
     with Client(settings=settings) as client, pytest.raises(Unavailable) as caught:
         client.repair(UNSOLVABLE)
     assert "not-the-password" not in str(caught.value)
-    assert str(acl_server) in str(caught.value)
+    assert f"{acl_server} refused the credentials" in str(caught.value)
+    assert "TAQUIN_REDIS_PASSWORD_FILE" in str(caught.value)
+
+
+def test_a_password_that_is_missing_is_said(acl_server):
+    with Client(f"redis://127.0.0.1:{acl_server}/0") as client, pytest.raises(Unavailable) as caught:
+        client.repair(UNSOLVABLE)
+    assert "refused the credentials" in str(caught.value)
+
+
+def test_a_user_who_may_not_is_told_so(acl_server):
+    """Neither read what the server says of itself, nor, by the script, what others wrote."""
+    settings = Settings(redis_url=f"redis://taquin-client:for-clients@127.0.0.1:{acl_server}/0", key_prefix="another:")
+    with connect(settings) as redis, pytest.raises(Unavailable) as caught, reporting(settings):
+        redis.config_get("*")
+    assert "does not let this user do that" in str(caught.value)
+    with Client(settings=settings) as client, pytest.raises(Unavailable) as caught:
+        client.repair(UNSOLVABLE)
+    assert "does not let this user do that" in str(caught.value)
+    assert "for-clients" not in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["in no place", "in the file", "in the url"])
+def test_a_socket_instead_of_a_port(secret_file, where):
+    """Our client, the one for event loops, the worker, and a plain Celery client, all in a database of their own."""
+    with TemporaryDirectory(prefix="taquin-") as home:  # a socket's path is 107 bytes at most
+        path = Path(home, "redis; and more.sock")
+        password = None if where == "in no place" else SECRET
+        secured = ("--requirepass", SECRET) if password else ()
+        ready = {"password": password}
+        socket_ = ("--unixsocket", str(path), "--unixsocketperm", "700")
+        with server(Path(home, "redis"), *socket_, *secured, ready=lambda at: answers(at, **ready)) as (port, _):
+            credentials = f":{quote(SECRET, safe='')}@" if where == "in the url" else ""
+            file = {"redis_password_file": str(secret_file)} if where == "in the file" else {}
+            url = f"unix://{credentials}{quote(str(path))}?db=2"
+            settings = Settings(redis_url=url, **file)
+            environment = QUICK | {f"TAQUIN_{name.upper()}": value for name, value in file.items()}
+
+            async def ask():
+                async with AsyncClient(settings=settings, timeout=60) as client:
+                    return await client.repair(UNSOLVABLE)
+
+            with run_worker(url, environment=environment) as worker, Client(settings=settings, timeout=60) as client:
+                assert client.repair(UNSOLVABLE).status == "repaired"
+                assert asyncio.run(ask()).status == "repaired"
+                known = {"broker": celery_url(settings), "backend": celery_url(settings)}
+                with Celery("backend", **known, set_as_current=False) as plain:
+                    opened = plain.send_task("taquin.repair", [{"board": UNSOLVABLE}], queue="interactive")
+                    assert opened.get(timeout=60)["status"] == "repaired"
+                with Redis(port=port, password=password) as redis:
+                    assert set(redis.info("keyspace")) == {"db2"}
+                text = worker.log.read_text()
+    assert SECRET not in text
+    assert "Traceback" not in text
 
 
 @contextmanager

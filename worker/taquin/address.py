@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 from taquin.errors import BadSettings
 
@@ -18,6 +18,7 @@ PORT: Final = 6379
 SENTINEL_PORT: Final = 26379
 SENTINEL: Final = frozenset({"sentinel", "sentinels"})
 TLS: Final = frozenset({"rediss", "sentinels"})
+TLS_FILES: Final = ("TAQUIN_REDIS_CA_FILE", "TAQUIN_REDIS_CERT_FILE", "TAQUIN_REDIS_KEY_FILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +40,37 @@ def url_of(settings: Settings) -> str:
         BadSettings: the file cannot be read, or the password stands in both places.
     """
     url = _parts(settings)
-    password = _secret(settings.redis_password_file, "TAQUIN_REDIS_PASSWORD_FILE")
-    if password is None:
-        return urlunsplit(url)
-    credentials, _, hosts = url.netloc.rpartition("@")
-    user, colon, _ = credentials.partition(":")
-    if colon:
-        raise BadSettings("TAQUIN_REDIS_PASSWORD_FILE: TAQUIN_REDIS_URL holds a password already; use one of the two")
-    return urlunsplit(url._replace(netloc=f"{user}:{quote(password, safe='')}@{hosts}"))
+    hosts = url.netloc.rpartition("@")[2]
+    # By hand: before Python 3.12 urlunsplit takes two of the three slashes of a socket's URL.
+    return f"{url.scheme}://{_quoted(settings)}{hosts}{url.path}" + (f"?{url.query}" if url.query else "")
 
 
 def service_of(settings: Settings) -> Service | None:
     """Return the service that sentinels watch over; None if the URL names the server itself.
 
     Raises:
-        BadSettings: the URL names no service, or a port or database that is no number.
+        BadSettings: as ``url_of``.
     """
-    if _parts(settings).scheme not in SENTINEL:
+    url = _parts(settings)
+    if url.scheme not in SENTINEL:
         return None
-    url = urlsplit(url_of(settings))
-    name = parse_qs(url.query).get("service", [""])[0]
-    if not name:
-        raise BadSettings("TAQUIN_REDIS_URL: a sentinel URL names its service: sentinel://host,host/0?service=mymaster")
-    credentials, _, hosts = url.netloc.rpartition("@")
-    user, _, password = credentials.partition(":")
-    try:
-        sentinels = tuple(_host(host) for host in hosts.split(","))
-        db = int(url.path.strip("/") or 0)
-    except ValueError:
-        raise BadSettings("TAQUIN_REDIS_URL: a port and a database are whole numbers") from None
+    sentinels = tuple(_host(host) for host in url.netloc.rpartition("@")[2].split(","))
     sentinel_password = _secret(settings.sentinel_password_file, "TAQUIN_SENTINEL_PASSWORD_FILE")
-    return Service(sentinels, name, db, unquote(user) or None, unquote(password) or None, sentinel_password)
+    (name,) = parse_qs(url.query)["service"][:1]
+    return Service(sentinels, name, int(url.path.strip("/") or 0), *_credentials(settings), sentinel_password)
+
+
+def is_socket(settings: Settings) -> bool:
+    """Whether Redis is reached by a socket's path, where no probes keep a connection alive."""
+    return _parts(settings).scheme == "unix"
 
 
 def tls_of(settings: Settings) -> dict[str, Any]:
-    """Return what redis-py and kombu are to know of TLS; nothing if it is not used. Certificates are always checked."""
+    """Return what redis-py and kombu are to know of TLS; nothing if it is not used. Certificates are always checked.
+
+    Raises:
+        BadSettings: a file cannot be read.
+    """
     if _parts(settings).scheme not in TLS:
         return {}
     files = {
@@ -81,18 +78,24 @@ def tls_of(settings: Settings) -> dict[str, Any]:
         "ssl_certfile": settings.redis_cert_file,
         "ssl_keyfile": settings.redis_key_file,
     }
+    for variable, file in zip(TLS_FILES, files.values(), strict=True):
+        if file is not None:
+            _check_readable(file, variable)
     return {"ssl_cert_reqs": ssl.CERT_REQUIRED} | {name: str(file) for name, file in files.items() if file}
 
 
 def celery_url(settings: Settings) -> str:
     """Return the URL as Celery spells it."""
     service = service_of(settings)
-    if service is None:
-        # kombu spells Redis's own unix scheme differently.
-        return url_of(settings).replace("unix://", "redis+socket://", 1)
-    credentials = f"{quote(service.user or '', safe='')}:{quote(service.password or '', safe='')}@"
-    known = credentials if credentials != ":@" else ""
-    return ";".join(f"sentinel://{known}{host}:{port}/{service.db}" for host, port in service.sentinels)
+    known = _quoted(settings)
+    if service is not None:
+        return ";".join(f"sentinel://{known}{host}:{port}/{service.db}" for host, port in service.sentinels)
+    if not is_socket(settings):
+        return url_of(settings)
+    url = _parts(settings)
+    # A semicolon would begin a second URL.
+    path, db = quote(unquote(url.path)), parse_qs(url.query).get("db", ["0"])[0]
+    return f"redis+socket://{known}{path}?virtual_host={db}"
 
 
 def celery_options(settings: Settings) -> dict[str, Any]:
@@ -112,12 +115,11 @@ def place(settings: Settings) -> str:
     """Host and port, or the socket's path: what an error may show of the URL, which may hold a password."""
     url = _parts(settings)
     if url.scheme == "unix":
-        return url.path
+        return unquote(url.path)
     hosts = url.netloc.rpartition("@")[2]
     if url.scheme in SENTINEL:
         return f"the sentinels {hosts}"
-    host, port = (url.hostname or "127.0.0.1"), url.port or PORT
-    return f"{host}:{port}"
+    return f"{url.hostname}:{url.port or PORT}"
 
 
 def passwords(settings: Settings) -> tuple[str, ...]:
@@ -140,10 +142,36 @@ def _host(text: str) -> tuple[str, int]:
     return (host, int(port)) if colon else (text, SENTINEL_PORT)
 
 
+def _credentials(settings: Settings) -> tuple[str | None, str | None]:
+    """Return user and password as they are, not as they stand in a URL."""
+    user, _, password = map(unquote, _parts(settings).netloc.rpartition("@")[0].partition(":"))
+    secret = _secret(settings.redis_password_file, "TAQUIN_REDIS_PASSWORD_FILE")
+    if secret and password:
+        raise BadSettings("TAQUIN_REDIS_PASSWORD_FILE: TAQUIN_REDIS_URL holds a password already; use one of the two")
+    return user or None, secret or password or None
+
+
+def _quoted(settings: Settings) -> str:
+    """Return user and password as they stand in a URL, with what divides them from the host."""
+    user, password = (quote(part or "", safe="") for part in _credentials(settings))
+    return (user + (f":{password}" if password else "") + "@") if user or password else ""
+
+
+def _check_readable(file: Path, variable: str) -> None:
+    try:
+        with file.open("rb"):
+            pass
+    except OSError as error:
+        raise BadSettings(f"{variable}: {file} cannot be read: {error.strerror}") from None
+
+
 def _secret(file: Path | None, name: str) -> str | None:
     if file is None:
         return None
-    secret = _read(file)
+    try:
+        secret = _read(file)
+    except UnicodeDecodeError:
+        raise BadSettings(f"{name}: {file} is no text in UTF-8; put the password in it, and nothing else") from None
     if not secret:
         raise BadSettings(f"{name}: {file} cannot be read, or is empty")
     return secret

@@ -10,7 +10,7 @@ from celery import Celery, signals
 from celery.worker import state
 
 from taquin import tasks
-from taquin.address import celery_options, celery_url, tls_of
+from taquin.address import celery_options, celery_url, is_socket, tls_of
 from taquin.carrier import Carrier, carrier_config
 from taquin.connection import connect
 from taquin.guard import Guard, guarded_consumer
@@ -99,7 +99,7 @@ def _worker_config(settings: Settings) -> dict[str, Any]:
         "result_backend_transport_options": sockets | celery_options(settings),
         "redis_socket_timeout": settings.redis_timeout,
         "redis_socket_connect_timeout": settings.redis_timeout,
-        "redis_socket_keepalive": True,
+        "redis_socket_keepalive": not is_socket(settings),
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,
         # For the open door, which carries one board; the carrier names the limit of each unit of the ledger itself.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from redis import Redis
 from redis.backoff import ExponentialWithJitterBackoff
+from redis.exceptions import AuthenticationError, NoPermissionError, OutOfMemoryError, ReadOnlyError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from taquin.address import place, service_of, tls_of, url_of
+from taquin.address import TLS_FILES, is_socket, place, service_of, tls_of, url_of
 from taquin.errors import Busy, Unavailable
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {
         "socket_timeout": settings.redis_timeout,
         "socket_connect_timeout": settings.redis_timeout,
-        "socket_keepalive": True,
+        **({} if is_socket(settings) else {"socket_keepalive": True}),
         "health_check_interval": KEEPALIVE_PROBES,
         "client_name": "taquin",
         **tls,
@@ -102,15 +102,21 @@ def reporting(settings: Settings) -> Iterator[None]:
     """Turn Redis's errors into ours.
 
     Raises:
-        Unavailable: no connection, no reply in time, still loading, or only a replica.
+        Unavailable: no connection, no reply in time, still loading, only a replica, or a user who may not.
         Busy: Redis is full and refuses writes.
     """
     try:
         yield
-    except (RedisConnectionError, RedisTimeoutError, ReadOnlyError) as error:
+    except AuthenticationError as error:
         raise Unavailable(
-            f"Redis at {place(settings)} does not answer ({type(error).__name__}): is it running, and is "
-            f"TAQUIN_REDIS_URL right?"
+            f"Redis at {place(settings)} refused the credentials: see that the user and the password in "
+            f"TAQUIN_REDIS_URL, or in TAQUIN_REDIS_PASSWORD_FILE, are the server's"
+        ) from error
+    except (RedisConnectionError, RedisTimeoutError, ReadOnlyError) as error:
+        kin = f" and {', '.join(TLS_FILES)}" if tls_of(settings) else ""
+        raise Unavailable(
+            f"Redis at {place(settings)} does not answer ({type(error).__name__}): is it running, and "
+            f"{'are' if kin else 'is'} TAQUIN_REDIS_URL{kin} right?"
         ) from error
     except RedisError as error:
         if _full(error):
@@ -118,7 +124,18 @@ def reporting(settings: Settings) -> Iterator[None]:
                 f"Redis at {place(settings)} is full and takes no new work: free memory or raise its maxmemory, "
                 f"then send again (nothing was written)"
             ) from error
+        if _forbidden(error):
+            raise Unavailable(
+                f"Redis at {place(settings)} does not let this user do that ({error}): name another user in "
+                f"TAQUIN_REDIS_URL, or give this one the rights it has in deploy/redis/users.acl"
+            ) from error
         raise Unavailable(f"Redis at {place(settings)} refused: {error}") from error
+
+
+def _forbidden(error: RedisError) -> bool:
+    """Whether the user may not; what a script may not is told in the server's own words."""
+    words = ("ACL failure in script", "The user executing the script can't")
+    return isinstance(error, NoPermissionError) or any(said in str(error) for said in words)
 
 
 def _full(error: RedisError) -> bool:

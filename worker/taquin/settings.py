@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path  # noqa: TC003  pydantic reads the annotation at run time
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -13,6 +15,16 @@ from taquin.errors import BadSettings
 PREFIX = "TAQUIN_"
 SCHEMES = ("redis", "rediss", "unix", "sentinel", "sentinels")
 """Plain and by TLS, a socket's path, and by way of sentinels, plain and by TLS."""
+FORMS: Final = {
+    "redis": "redis://user@host:6379/0",
+    "rediss": "rediss://user@host:6379/0",
+    "unix": "unix:///path/to/socket?db=0",
+    "sentinel": "sentinel://host:26379,host:26379/0?service=mymaster",
+    "sentinels": "sentinels://host:26379,host:26379/0?service=mymaster",
+}
+QUERIES: Final = {"unix": {"db"}, "sentinel": {"service"}, "sentinels": {"service"}}
+"""What may stand after the question mark; all else has a variable of its own."""
+DAY: Final = 86_400
 
 
 class Settings(BaseSettings):
@@ -22,7 +34,9 @@ class Settings(BaseSettings):
         BadSettings: a value is of the wrong kind or out of its range; the message names the variable.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", validate_default=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
 
     redis_url: SecretStr = Field(
         SecretStr("redis://127.0.0.1:6379/0"),
@@ -40,16 +54,22 @@ class Settings(BaseSettings):
 
     max_cells: int = Field(1024, ge=1, le=65_536, description="The largest board that is looked at, in cells.")
 
-    time_limit_interactive: int = Field(5, ge=2, description="One board may take this long; then it is stopped.")
-    time_limit_bulk: int = Field(60, ge=2, description="One chunk may take this long; then it is stopped.")
+    time_limit_interactive: int = Field(
+        5, ge=2, le=3_600, description="One board may take this long; then it is stopped."
+    )
+    time_limit_bulk: int = Field(60, ge=2, le=3_600, description="One chunk may take this long; then it is stopped.")
     max_attempts: int = Field(3, ge=1, le=100, description="Attempts before work becomes a dead letter.")
-    max_waiting: int = Field(1_000_000, ge=1, description="Unfinished units in the ledger before new work is refused.")
-    keep_answers: float = Field(86_400.0, gt=0, description="How long finished work and its answer are kept.")
+    max_waiting: int = Field(
+        1_000_000, ge=1, le=10**9, description="Unfinished units in the ledger before new work is refused."
+    )
+    keep_answers: float = Field(
+        86_400.0, gt=0, le=366 * DAY, description="How long finished work and its answer are kept."
+    )
 
-    keep_events: int = Field(10_000, ge=1, description="About how many events the stream keeps.")
+    keep_events: int = Field(10_000, ge=1, le=10**9, description="About how many events the stream keeps.")
 
-    resend_after: float = Field(2.0, gt=0, description="Work that nobody began is sent again after this long.")
-    sweep_every: float = Field(1.0, gt=0, description="How often a worker looks for overdue work.")
+    resend_after: float = Field(2.0, gt=0, le=DAY, description="Work that nobody began is sent again after this long.")
+    sweep_every: float = Field(1.0, gt=0, le=DAY, description="How often a worker looks for overdue work.")
 
     heartbeat_file: Path | None = Field(None, description="A file the worker touches while it consumes.")
     metrics_port: int | None = Field(None, ge=0, le=65_535, description="The port of the metrics; not served if unset.")
@@ -69,11 +89,10 @@ class Settings(BaseSettings):
 
     @field_validator("redis_url")
     @classmethod
-    def _known_scheme(cls, url: SecretStr) -> SecretStr:
-        scheme = url.get_secret_value().partition("://")[0]
-        if scheme not in SCHEMES:
-            *most, last = (f"{known}://" for known in SCHEMES)
-            raise ValueError(f"must begin with {', '.join(most)} or {last}")
+    def _well_formed(cls, url: SecretStr) -> SecretStr:
+        fault = _fault_of(url.get_secret_value())
+        if fault:
+            raise ValueError(fault)
         return url
 
     def time_limit(self, queue: str) -> int:
@@ -87,6 +106,48 @@ class Settings(BaseSettings):
     def lease(self, queue: str) -> float:
         """Seconds that one attempt holds its unit of work: the time limit and the time that stopping takes."""
         return self.time_limit(queue) + 2.0
+
+
+def _fault_of(url: str) -> str:
+    """Say what is wrong with a URL and show nothing of it: a password may stand anywhere in one that is wrong."""
+    scheme = url.partition("://")[0]
+    if scheme not in SCHEMES:
+        *most, last = (f"{known}://" for known in SCHEMES)
+        return f"must begin with {', '.join(most)} or {last}"
+    fault = _fault_after(scheme, url)
+    if not fault:
+        return ""
+    return f"{fault}; it must look like {FORMS[scheme]}, and of a password / ? # [ ] @ : and % are percent-encoded"
+
+
+def _fault_after(scheme: str, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        return _fault_of_hosts(scheme, parts) or _fault_of_the_rest(scheme, parts)
+    except ValueError:
+        return "its host or port is wrong: a port is a whole number from 1 to 65535"
+
+
+def _fault_of_hosts(scheme: str, parts: SplitResult) -> str:
+    hosts = parts.netloc.rpartition("@")[2]
+    if scheme == "unix":
+        return "" if not hosts and parts.path.strip("/") else "it names no socket by its whole path"
+    servers = [urlsplit(f"//{host}") for host in (hosts.split(",") if "service" in FORMS[scheme] else [hosts])]
+    if any(server.port == 0 for server in servers):  # or raises, where it is no number or too large
+        raise ValueError
+    return "" if all(server.hostname for server in servers) else "it names no host"
+
+
+def _fault_of_the_rest(scheme: str, parts: SplitResult) -> str:
+    query = parse_qs(parts.query, keep_blank_values=True)
+    if parts.fragment or set(query) - QUERIES.get(scheme, set()):
+        return "something follows its database that has no meaning here"
+    db = query.get("db", [""])[0] if scheme == "unix" else parts.path.removeprefix("/")
+    if not re.fullmatch("[0-9]{0,9}", db):
+        return "its database is no whole number"
+    if "service" in FORMS[scheme] and not query.get("service", [""])[0]:
+        return "a sentinel URL names its service"
+    return ""
 
 
 def _explain(error: ValidationError) -> str:
