@@ -214,10 +214,10 @@ def test_a_bad_setting_is_one_line_and_exit_2(run, monkeypatch):
     assert "TAQUIN_REDIS_URL: must begin with redis://" in err
 
 
-def test_a_redis_that_is_away_is_one_line_and_exit_1(run, monkeypatch):
+def test_a_redis_that_is_away_is_one_line_and_exit_3(run, monkeypatch):
     monkeypatch.setenv("TAQUIN_REDIS_URL", "redis://127.0.0.1:1")
     status, _, err = run("send", stdin="1 0")
-    assert status == 1
+    assert status == 3
     assert "Redis at 127.0.0.1:1 does not answer" in err
 
 

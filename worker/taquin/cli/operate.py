@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path  # noqa: TC003  typer reads the annotation at run time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from taquin.errors import BadInput, TaquinError
+from taquin.errors import BadInput, Busy, Unavailable
 
 
 def worker(
@@ -21,9 +21,16 @@ def worker(
         str | None, typer.Option(help="prefork, threads or solo; prefork where the platform can fork, else threads.")
     ] = None,
 ) -> None:
-    """Start a worker: takes work from the queues until it is stopped. Settings are TAQUIN_REDIS_URL and its kin."""
-    from taquin.app import make_app, worker_arguments  # noqa: PLC0415  Celery is imported only where it is used
+    """Start a worker: takes work from the queues until it is stopped. Settings are TAQUIN_REDIS_URL and its kin.
+
+    Exit status: 0 it was told to stop, 1 it ended by itself, 2 wrong usage or settings.
+    """
+    from celery.worker import state  # noqa: PLC0415  Celery is imported only where it is used
+
+    from taquin.app import make_app, worker_arguments  # noqa: PLC0415
+    from taquin.health import check_heartbeat_file  # noqa: PLC0415
     from taquin.messages import QUEUES  # noqa: PLC0415
+    from taquin.metrics import check_metrics_address  # noqa: PLC0415
     from taquin.settings import Settings  # noqa: PLC0415
 
     names = [name.strip() for name in queues.split(",")]
@@ -33,8 +40,15 @@ def worker(
     if pool not in {None, "prefork", "threads", "solo"}:
         raise BadInput(f"--pool: there is no pool {pool!r}; the pools are prefork, threads and solo")
     settings = Settings()
+    check_metrics_address(settings)
+    if settings.heartbeat_file is not None:
+        check_heartbeat_file(settings.heartbeat_file)
     arguments = worker_arguments(",".join(names), concurrency=concurrency, pool=pool, events=settings.celery_events)
-    make_app(settings).worker_main(arguments)
+    app: Any = make_app(settings)
+    app.worker_main(arguments)
+    # Celery gives no exit status here. These are 0 when a signal asked for the end, and never when a fault brought it.
+    if 0 not in {state.should_stop, state.should_terminate}:
+        raise typer.Exit(1)
 
 
 def health(
@@ -44,9 +58,11 @@ def health(
     ready: Annotated[bool, typer.Option("--ready", help="Ask whether Redis answers as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say whether the worker beside this command is alive. Exit status: 0 it is, 1 it is not.
+    """Say whether the worker beside this command is alive.
 
     A worker that waits for Redis to come back is alive, but not ready.
+
+    Exit status: 0 it is, 1 it is not, 2 wrong usage, as when no heartbeat file is given.
     """
     if heartbeat_file is None:
         raise BadInput("--heartbeat-file or TAQUIN_HEARTBEAT_FILE must name the file that the worker touches")
@@ -74,6 +90,6 @@ def _why_away() -> str:
     try:
         with reporting(settings), connect(settings, retries=0) as redis:
             redis.ping()
-    except TaquinError as error:
+    except (Busy, Unavailable) as error:
         return str(error)
     return ""
