@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
-from taquin.cli import app
+from taquin import messages
+from taquin.cli import app, dead
 from taquin.connection import connect
 from taquin.ledger import Ledger
+from taquin.messages import QUEUES
 
 
 @pytest.fixture
@@ -110,8 +113,26 @@ def test_letters_are_dropped(taquin, ledger, redis):
 def test_what_is_no_dead_letter_is_said_and_the_rest_is_done(taquin, ledger, verb):
     ledger.submit("alive", "repair", "interactive", b"{}")
     done = {"retry": "retried", "drop": "dropped"}[verb]
-    assert taquin("dead", verb, "alive", "never", "a-board", status=1) == f"1 {done}\n"
+    assert taquin("dead", verb, "alive", "never", "a-board", status=2) == f"1 {done}\n"
     assert ledger.read("alive").state == "waiting"
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize("verb", [("list",), ("retry", "--all"), ("drop", "--all")])
+@pytest.mark.parametrize(("option", "known"), [("--kind", ("chunk", "message")), ("--queue", QUEUES)])
+def test_a_kind_or_queue_that_is_not_there_is_refused(settings, monkeypatch, verb, option, known):
+    """Otherwise a slip of the hand would look like having nothing to do."""
+    monkeypatch.setenv("TAQUIN_REDIS_URL", settings.redis_url.get_secret_value())
+    result = CliRunner().invoke(app, ["dead", *verb, option, "mesage"])
+    assert result.exit_code == 2
+    for name in (option, "mesage", *known):
+        assert name in result.stderr
+
+
+def test_every_kind_and_queue_may_be_asked_for():
+    (kinds, _), (queues, _) = (get_args(get_args(option)[0]) for option in (dead.Kind, dead.Queue))
+    assert set(get_args(kinds)) == {*get_args(messages.Kind), messages.CHUNK, "message"}
+    assert get_args(queues) == QUEUES
 
 
 @pytest.mark.usefixtures("ledger")

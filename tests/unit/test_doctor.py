@@ -102,6 +102,25 @@ def test_what_is_wrong_with_what_stands_in_redis(change, bad):
     assert found(examine_survey(replace(FINE, **change))) == bad
 
 
+@pytest.mark.parametrize(
+    ("pool", "command"),
+    [
+        (PoolCount("4x4:hard", 9, 0, 10, 20, refills=False), "taquin generate 4x4 11 --band hard --pool"),
+        (
+            PoolCount("3x3:easy:snail", 0, 0, 1, 5, refills=False),
+            "taquin generate 3x3 5 --band easy --goal snail --pool",
+        ),
+        (
+            PoolCount("2x3:easy:goal-0123456789abcdef", 1, 0, 4, 4, refills=False),
+            "taquin generate 2x3 3 --band easy --goal BOARD --pool",
+        ),
+    ],
+)
+def test_the_command_that_fills_a_pool(pool, command):
+    advice = {finding.check: finding.advice for finding in examine_survey(replace(FINE, pools=[pool]))}
+    assert advice[f"pool {pool.name}"] == f"fill it: {command}"
+
+
 def test_a_bad_setting_is_found_before_anything_else(run, monkeypatch):
     monkeypatch.setenv("TAQUIN_MAX_ATTEMPTS", "many")
     status, out, err = run("doctor", "--json")
@@ -115,7 +134,7 @@ def test_a_redis_that_is_away_is_a_problem_and_no_password_is_shown(run, monkeyp
     monkeypatch.setenv("TAQUIN_REDIS_URL", "redis://me:s3cret@127.0.0.1:1/0")
     for arguments in (("doctor", "--json"), ("doctor",), ("stats",)):
         status, out, err = run(*arguments)
-        assert status == 1
+        assert status == {"doctor": 1, "stats": 3}[arguments[0]]
         assert "127.0.0.1:1" in out + err
         assert "s3cret" not in out + err
 

@@ -6,7 +6,7 @@ import base64
 import json
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,8 +23,8 @@ dead = typer.Typer(
     no_args_is_help=True,
 )
 
-Kind = Annotated[str | None, typer.Option(help="Only of this kind: validate, repair, chunk or message.")]
-Queue = Annotated[str | None, typer.Option(help="Only of this queue: interactive or bulk.")]
+Kind = Annotated[Literal["validate", "repair", "chunk", "message"] | None, typer.Option(help="Only of this kind.")]
+Queue = Annotated[Literal["interactive", "bulk"] | None, typer.Option(help="Only of this queue.")]
 Job = Annotated[str | None, typer.Option(help="Only chunks of this job.")]
 Cause = Annotated[str | None, typer.Option(help="Only those whose cause or last error holds this text.")]
 AsJson = Annotated[bool, typer.Option("--json", help="A JSON object a line, and nothing else.")]
@@ -88,9 +88,11 @@ def retry(
     job: Job = None,
     cause: Cause = None,
 ) -> None:
-    """Give dead letters their attempts anew; the ids stay. A message goes back to its queue.
+    """Give dead letters their attempts anew. Work keeps its id.
 
-    Exit status: 0 all of them, 1 some could not be retried, 2 wrong usage.
+    A message goes back to its queue as it came; if it is bad again, it is a new dead letter with a new id.
+
+    Exit status: 0 all of them, 2 some are no dead letters or cannot be retried, or wrong usage.
     """
     ledger = _ledger()
     _each("retried", ledger.retry, _chosen(ledger, ids, every, kind, queue, job, cause))
@@ -107,7 +109,7 @@ def drop(
 ) -> None:
     """Forget dead letters for good.
 
-    Exit status: 0 all of them, 1 some could not be dropped, 2 wrong usage.
+    Exit status: 0 all of them, 2 some are no dead letters, or wrong usage.
     """
     ledger = _ledger()
     _each("dropped", ledger.drop, _chosen(ledger, ids, every, kind, queue, job, cause))
@@ -175,7 +177,7 @@ def _each(done: str, verb: Callable[[str], None], ids: list[str]) -> None:
             failed += 1
             typer.echo(f"taquin: {error}", err=True)
     typer.echo(f"{len(ids) - failed:,} {done}")
-    raise typer.Exit(int(failed > 0))
+    raise typer.Exit(2 if failed else 0)
 
 
 def _fields(letter: Record) -> dict[str, Any]:

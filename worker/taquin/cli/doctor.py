@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from taquin.pools import PoolCount
     from taquin.settings import Settings
     from taquin.survey import Survey
 
@@ -126,8 +127,16 @@ def examine_survey(survey: Survey) -> Iterator[Finding]:
     for pool in survey.pools:
         if pool.low is not None and pool.ready < pool.low:
             said = f"{pool.ready:,} boards are ready, less than its low mark {pool.low:,}"
-            advice = "see that a worker serves bulk" if pool.refills else f"taquin generate {pool.name.split(':')[0]}"
+            advice = "see that a worker serves bulk" if pool.refills else f"fill it: {_filling(pool)}"
             yield Finding(f"pool {pool.name}", "warning", said, advice)
+
+
+def _filling(pool: PoolCount) -> str:
+    """Return the command that fills a pool up; of a goal that is a board the pool's name has the digest alone."""
+    shape, band, *goal = pool.name.split(":")
+    missing = max(1, (pool.high or pool.low or 0) - pool.ready)
+    named = " --goal " + ("BOARD" if goal[0].startswith("goal-") else goal[0]) if goal else ""
+    return f"taquin generate {shape} {missing} --band {band}{named} --pool"
 
 
 def _credentials(settings: Settings) -> Finding:
