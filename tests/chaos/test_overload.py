@@ -232,11 +232,17 @@ def test_other_pools_end_in_time_and_lose_nothing(pool, folder):
 
 
 def test_a_worker_ends_in_time_while_redis_is_away(folder):
+    """Also with more in hand than can be handed back one after the other to a Redis that does not answer."""
     for mode in ("refuse", "blackhole", "swallow"):
         (folder / mode).mkdir()
-        with Rig(folder / mode, workers=1) as rig:
+        with Rig(folder / mode, workers=1, concurrency=10, TAQUIN_TIME_LIMIT_INTERACTIVE="60") as rig:
             rig.workers.start()
             rig.probe()
+            (rig.folder / "patient").touch()
+            with Client(settings=rig.settings) as client:
+                for number in range(10):
+                    client.send("validate", {"board": [[1, 2], [3, 0]]}, id=f"patient-{number}")
+                until(lambda rig=rig: rig.runs.read_text().count("patient") == 10, "all of it to be begun")
             rig.proxy.mode = mode
             time.sleep(3.0)
             process = rig.workers.processes[0]
