@@ -71,6 +71,18 @@ def test_work_that_its_limit_did_not_end_is_a_stuck_pool(clock, heartbeat, in_ha
     assert not (tmp_path / "beat").exists()
 
 
+def test_work_that_waits_for_a_redis_that_is_away_is_no_fault(clock, heartbeat, in_hand, tmp_path):
+    """Celery's time limits do not run while it connects; they do as soon as it has."""
+    in_hand.append(Work(time_start=clock.now))
+    clock.now += 5 + PATIENCE + 1
+    heartbeat.beat_without_redis()
+    assert (tmp_path / "beat").exists()
+    clock.now += PATIENCE - 1
+    assert not heartbeat.stuck()
+    clock.now += 2
+    assert heartbeat.stuck()
+
+
 def test_work_that_nobody_begins_is_a_stuck_pool(clock, heartbeat, in_hand):
     in_hand.append(Work())
     assert not heartbeat.stuck()

@@ -7,6 +7,7 @@ price.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -84,7 +85,13 @@ class Heartbeat:
         self._requests = requests
         self._was_stuck = False
         self._why_untouched: str | None = None
+        self._away = -math.inf
         self._seen: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+    def beat_without_redis(self) -> None:
+        """Give a sign of life while Redis is away, when time limits wait as everything does."""
+        self._touch()
+        self._away = time.monotonic()
 
     def beat(self) -> None:
         """Give a sign of life, unless the pool is stuck."""
@@ -116,6 +123,8 @@ class Heartbeat:
         most, and for next to nothing where none is at work.
         """
         now = time.monotonic()
+        if now - self._away < PATIENCE:
+            return False
         requests = list(self._requests())
         begun = [request for request in requests if request.time_start]
         waited = [now - self._seen.setdefault(request, now) for request in requests if not request.time_start]
@@ -162,7 +171,7 @@ def beating_consumer(consumer: type[Consumer], heartbeat: Heartbeat) -> type[Con
 
             def ensure_and_beat(*arguments: Any, callback: Callable[[], None], **fields: Any) -> Any:
                 def look() -> None:
-                    heartbeat.beat()
+                    heartbeat.beat_without_redis()
                     callback()
 
                 # Celery sleeps in here, and calls back every second, until Redis answers.
