@@ -119,9 +119,9 @@ def test_waits_for_a_job_have_no_end_unless_they_are_given_one(fresh_redis):
             for waiting in (job.wait(), anext(job.results())):
                 with pytest.raises(TimeoutError):
                     await asyncio.wait_for(waiting, 0.3)
-            with pytest.raises(TimedOut, match="0 of 10 boards done after 0.1 s"):
+            with pytest.raises(TimedOut, match=r"0 of 10 boards done after 0\.1 s"):
                 await job.wait(0.1)
-            with pytest.raises(TimedOut, match="0 of 10 boards done after 0.1 s"):
+            with pytest.raises(TimedOut, match=r"0 of 10 boards done after 0\.1 s"):
                 await anext(job.results(0.1))
 
     asyncio.run(scenario())
