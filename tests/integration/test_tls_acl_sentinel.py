@@ -243,6 +243,14 @@ def test_a_password_that_is_missing_is_said(acl_server):
     assert "refused the credentials" in str(caught.value)
 
 
+def test_sentinels_that_refuse_their_password_are_said(acl_server):
+    """What a sentinel answers then is what any server does."""
+    with Client(f"sentinel://127.0.0.1:{acl_server}/0?service=boards") as client, pytest.raises(Unavailable) as caught:
+        client.repair(UNSOLVABLE)
+    assert "refused the credentials" in str(caught.value)
+    assert "TAQUIN_SENTINEL_PASSWORD_FILE" in str(caught.value)
+
+
 def test_a_user_who_may_not_is_told_so(acl_server):
     """Neither read what the server says of itself, nor, by the script, what others wrote."""
     settings = Settings(redis_url=f"redis://taquin-client:for-clients@127.0.0.1:{acl_server}/0", key_prefix="another:")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from redis import Redis
-from redis.backoff import ExponentialWithJitterBackoff
+from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, OutOfMemoryError, ReadOnlyError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -28,6 +28,10 @@ KEEPALIVE_PROBES = 3
 """Seconds between probes of a silent peer, so that a half-open connection is noticed within about ten."""
 
 
+SENTINEL_RETRIES = 1
+"""How often a sentinel is asked again at once: there are others, and all are asked for each try at the server."""
+
+
 ASYNC_CONNECTIONS = 16
 """Connections that all tasks of an event loop share; a consumer of events holds one while it waits."""
 
@@ -42,7 +46,7 @@ def connect(settings: Settings, *, retries: int = 3) -> Redis:
     if service is None:
         return Redis.from_url(url_of(settings), retry=retry, **_options(settings))
     known: Any = _known(service) | {"retry": retry} | _options(settings)
-    watchers = _sentinel(service, settings)
+    watchers = _sentinel(service, settings) | {"retry": Retry(NoBackoff(), SENTINEL_RETRIES)}
     watch = Sentinel(service.sentinels, sentinel_kwargs=watchers, **known)  # type: ignore[no-untyped-call]
     found: Redis = watch.master_for(service.name)  # type: ignore[no-untyped-call]
     return found
@@ -60,7 +64,7 @@ def connect_async(settings: Settings, *, retries: int = 3) -> AsyncRedis:
     service = service_of(settings)
     if service is not None:
         known: Any = _known(service) | {"retry": retry} | _options(settings)
-        watchers = _sentinel(service, settings)
+        watchers = _sentinel(service, settings) | {"retry": AsyncRetry(NoBackoff(), SENTINEL_RETRIES)}
         watch = AsyncSentinel(list(service.sentinels), sentinel_kwargs=watchers, **known)  # type: ignore[no-untyped-call]
         found: AsyncRedis = watch.master_for(service.name)
         return found
@@ -107,12 +111,13 @@ def reporting(settings: Settings) -> Iterator[None]:
     """
     try:
         yield
-    except AuthenticationError as error:
-        raise Unavailable(
-            f"Redis at {place(settings)} refused the credentials: see that the user and the password in "
-            f"TAQUIN_REDIS_URL, or in TAQUIN_REDIS_PASSWORD_FILE, are the server's"
-        ) from error
     except (RedisConnectionError, RedisTimeoutError, ReadOnlyError) as error:
+        if _unknown_user(error):
+            kin = ", and the one in TAQUIN_SENTINEL_PASSWORD_FILE the sentinels'" if service_of(settings) else ""
+            raise Unavailable(
+                f"Redis at {place(settings)} refused the credentials: see that the user and the password in "
+                f"TAQUIN_REDIS_URL, or in TAQUIN_REDIS_PASSWORD_FILE, are the server's{kin}"
+            ) from error
         kin = f" and {', '.join(TLS_FILES)}" if tls_of(settings) else ""
         raise Unavailable(
             f"Redis at {place(settings)} does not answer ({type(error).__name__}): is it running, and "
@@ -130,6 +135,11 @@ def reporting(settings: Settings) -> Iterator[None]:
                 f"TAQUIN_REDIS_URL, or give this one the rights it has in deploy/redis/users.acl"
             ) from error
         raise Unavailable(f"Redis at {place(settings)} refused: {error}") from error
+
+
+def _unknown_user(error: RedisError) -> bool:
+    """Whether a password is wrong or missing; of one for sentinels redis-py tells in the text of another error."""
+    return isinstance(error, AuthenticationError) or AuthenticationError.__name__ in str(error)
 
 
 def _forbidden(error: RedisError) -> bool:

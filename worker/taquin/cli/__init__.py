@@ -30,7 +30,9 @@ CLOSED: Final = 141
 
 app = typer.Typer(
     name="taquin",
-    help="Validate and repair sliding-puzzle boards, here or through workers on a Redis-backed queue.",
+    help="Validate and repair sliding-puzzle boards, here or through workers on a Redis-backed queue.\n\n"
+    "Exit status: 0 all is well, 1 the answer is no, 2 wrong usage or input, 3 it could not be done for now: Redis "
+    "does not answer or is full, or no answer came in time.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

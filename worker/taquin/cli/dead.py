@@ -119,6 +119,8 @@ def sweep(as_json: Annotated[bool, typer.Option("--json", help="One JSON object,
     """Send overdue work again and bury what has no attempts left, once, as every worker does each second.
 
     Useful where no worker runs, or to see what workers would do.
+
+    Exit status: 0 it is done, or a worker does it; 2 wrong usage; 3 Redis does not answer.
     """
     from uuid import uuid4  # noqa: PLC0415
 

@@ -49,7 +49,10 @@ class Finding:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a check, a line each.")] = False,
 ) -> None:
-    """Look at settings, Redis, queues and workers. Exit status: 0 nothing is wrong, 1 there is a problem."""
+    """Look at settings, Redis, queues and workers.
+
+    Exit status: 0 nothing is wrong, or there are warnings alone; 1 there is a problem; 2 wrong usage.
+    """
     findings = list(examine())
     if as_json:
         for finding in findings:
