@@ -82,8 +82,7 @@ def main() -> None:
             app()
         finally:
             # Here, where an error can still be told; the interpreter's own flush would be too late.
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            _flush()
     except TaquinError as error:
         _end(_status(error), str(error))
     except BrokenPipeError:
@@ -103,6 +102,11 @@ def main() -> None:
         raise
 
 
+def _flush() -> None:
+    if sys.stdout is not None:  # as after `>&-`
+        sys.stdout.flush()
+
+
 def _status(error: TaquinError) -> int:
     if isinstance(error, (BadInput, Conflict, Unknown)):
         return 2
@@ -115,7 +119,7 @@ def _end(status: int, message: str = "") -> NoReturn:
         if message:
             typer.echo(f"taquin: {message}", err=True)
     try:
-        sys.stdout.flush()
+        _flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
