@@ -40,7 +40,7 @@ class PlainOutcome:
     endless: int
     """Poison that was still tried when nothing else moved any more."""
     most_runs: int
-    """How often the poison that was tried most often had been tried by then."""
+    """How often the poison that was tried most often had been tried by then, with a result or without one."""
     restarts: int
     """Workers that ended and were started again."""
 
@@ -143,7 +143,7 @@ def run_plain(
             doubled=doubled,
             recovery=max(recoveries),
             endless=len(lost & poison),
-            most_runs=max((runs[id] for id in lost & poison), default=0),
+            most_runs=max((runs[id] for id in poison), default=0),
             restarts=len(rig.workers.ended),
         )
 

@@ -18,7 +18,8 @@ def rows_of(outcome, folder, beside, **load):
         return row(outcome)
     (folder / "plain").mkdir()
     plain = run_plain(faults.nothing, folder / "plain", units=PLAIN_UNITS, times=1, **load)
-    return row(outcome, plain, f"{plain.endless} poison without end, one was tried {plain.most_runs} times")
+    ended = f"{plain.restarts} workers ended, one poison was tried {plain.most_runs} times"
+    return row(outcome, plain, f"{ended}, {plain.endless} had no end")
 
 
 @pytest.mark.short
