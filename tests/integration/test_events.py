@@ -108,6 +108,7 @@ def test_events_of_a_consumer_that_is_gone_for_good_are_taken_over(client, happe
     assert causes(client.events("app", "gone", timeout=SOON)) == []
 
 
+@pytest.mark.slow
 def test_events_are_taken_over_while_a_reading_goes_on(client, happen, monkeypatch):
     """Also more of them than are held at once."""
     monkeypatch.setattr(events, "TAKE_OVER_EVERY", 0.05)

@@ -49,6 +49,7 @@ def test_a_lost_message_is_made_up_for(hurt_client, fresh_redis, fresh_settings)
         assert handle.answer().status == "unsolvable"
 
 
+@pytest.mark.slow
 def test_a_message_that_was_never_sent_is_made_up_for(fresh_redis, monkeypatch):
     """The client died, or lost its connection, between the ledger and the queue."""
     from taquin.errors import Unavailable
@@ -92,6 +93,7 @@ def test_a_worker_killed_between_begin_and_finish(hurt_client, fresh_redis, tmp_
     assert hurt_client._ledger.read(handle.id).attempts == 2
 
 
+@pytest.mark.slow
 def test_a_killed_pool_process_costs_one_attempt(hurt_client, fresh_redis, tmp_path):
     handle = hurt_client.send_validate(BOARD)
     with hurt(fresh_redis.url, "kill-once", tmp_path):
@@ -132,6 +134,7 @@ def test_sigterm_ends_a_worker_in_time_and_loses_nothing(hurt_client, fresh_redi
     assert list(hurt_client._ledger.dead()) == []
 
 
+@pytest.mark.slow
 def test_the_heartbeat_says_whether_the_worker_lives(fresh_redis):
     import subprocess
 

@@ -166,6 +166,7 @@ def metrics_of(worker):
     return found
 
 
+@pytest.mark.slow
 def test_metrics_are_the_truth_also_after_children_died(environment, tmp_path):
     """Three children, killed by what they work on and from outside, and replaced, while jobs and boards go on."""
     folder = tmp_path / "hurt"
@@ -248,6 +249,7 @@ def test_every_line_of_a_task_carries_its_names_and_no_line_a_board(environment)
     assert not any(board in text for board in ("41, 42", "41,42", "[1, 2, 3", "[1,2,3"))
 
 
+@pytest.mark.slow
 def test_work_that_fails_is_logged_and_counted_as_what_it_was(environment, tmp_path):
     folder = tmp_path / "hurt"
     folder.mkdir()
@@ -270,6 +272,7 @@ def test_work_that_fails_is_logged_and_counted_as_what_it_was(environment, tmp_p
         assert found["taquin_tasks_total", *sorted((outcome, "taquin.work"))] == 1
 
 
+@pytest.mark.slow
 def test_doctor_and_stats_on_a_server_that_is_right_and_on_one_that_is_not(environment):
     right = ("--appendonly", "yes", "--maxmemory", "100mb")
     with run_redis("server", arguments=right) as redis, run_worker(redis.url, environment=environment):

@@ -264,6 +264,7 @@ def test_a_user_who_may_not_is_told_so(acl_server):
 
 
 @pytest.mark.parametrize("where", ["in no place", "in the file", "in the url"])
+@pytest.mark.slow
 def test_a_socket_instead_of_a_port(secret_file, where):
     """Our client, the one for event loops, the worker, and a plain Celery client, all in a database of their own."""
     with TemporaryDirectory(prefix="taquin-") as home:  # a socket's path is 107 bytes at most
