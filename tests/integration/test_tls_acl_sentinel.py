@@ -103,12 +103,15 @@ def certificates(tmp_path_factory):
             "2",
             "-subj",
             f"/CN={name}",
+            "-addext",
+            "keyUsage=critical,keyCertSign,cRLSign",  # which Python looks for from 3.13 on
             "-keyout",
             f"{name}.key",
             "-out",
             f"{name}.crt",
         )
-    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    names = "subjectAltName=DNS:localhost,IP:127.0.0.1\n"
+    (folder / "names").write_text(names + "authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n")
     for name in ("server", "client"):
         openssl(folder, "req", *key, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
         signed = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names")
