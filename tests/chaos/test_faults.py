@@ -68,30 +68,12 @@ def test_nothing_is_lost_and_nothing_done_twice(case, seed, long, beside, folder
     units, times = (case.units, case.times) if long or case.short is None else case.short
     (folder / "taquin").mkdir()
     gap = case.gap if long else (0.3, 1.5)
-    outcome = run(
-        case.name,
-        case.fault,
-        folder / "taquin",
-        seed=seed,
-        units=units,
-        times=times,
-        gap=gap,
-        special=case.special,
-        every=case.every,
-    )
+    load = {"seed": seed, "units": units, "times": times, "gap": gap, "special": case.special, "every": case.every}
+    outcome = run(case.name, case.fault, folder / "taquin", **load)
     plain = None
     if beside:
         (folder / "plain").mkdir()
-        plain = run_plain(
-            case.fault,
-            folder / "plain",
-            seed=seed,
-            units=units,
-            times=times,
-            gap=gap,
-            special=case.special,
-            every=case.every,
-        )
+        plain = run_plain(case.fault, folder / "plain", **load)
     record_property("row", row(outcome, plain))
     outcome.must_hold()
     assert outcome.findings.acknowledged >= units * 0.9

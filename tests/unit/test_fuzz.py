@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taquin import service
-from taquin.cli.reading import LINE_MOST, read_entries
+from taquin.cli.reading import read_entries
 from taquin.errors import BadInput
 from taquin.guard import fault_of
+from taquin.lines import LINE_MOST
 from taquin.messages import Answer, JobRequest
 from taquin.puzzle.shape import parse_shape
 from taquin.puzzle.text import parse_board, parse_boards

@@ -7,17 +7,15 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from taquin.errors import BadInput
+from taquin.lines import board_lines
 from taquin.puzzle.text import parse_boards
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TextIO
-
-LINE_MOST: Final = 2_000_000
-"""Characters of the longest line that is read: more than the largest board takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +97,12 @@ def _opened(path: str) -> Iterator[tuple[str, TextIO]]:
 
 
 def _entries(name: str, file: TextIO, defaults: dict[str, Any]) -> Iterator[Entry]:
-    lines = _lines(name, file)
-    for number, line in lines:
-        if line.strip():
-            rest = _chain((number, line), lines)
-            if line.lstrip()[0] in "[{":
-                yield from _json_entries(name, rest, defaults)
-            else:
-                for at, board in parse_boards(rest):
-                    yield Entry(name, at, defaults | {"board": board})
-            return
-
-
-def _lines(name: str, file: TextIO) -> Iterator[tuple[int, str]]:
-    number = 0
-    while line := file.readline(LINE_MOST):
-        number += 1
-        if len(line) == LINE_MOST and not line.endswith("\n"):
-            raise BadInput(f"{name}:{number} is longer than {LINE_MOST:,} characters: no board is")
-        yield number, line
-
-
-def _chain(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
+    is_json, lines = board_lines(name, file)
+    if is_json:
+        yield from _json_entries(name, lines, defaults)
+    else:
+        for number, board in parse_boards(lines):
+            yield Entry(name, number, defaults | {"board": board})
 
 
 def _json_entries(name: str, lines: Iterator[tuple[int, str]], defaults: dict[str, Any]) -> Iterator[Entry]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from taquin.client.requests import plain
 from taquin.errors import BadInput
+from taquin.lines import board_lines
 from taquin.puzzle.examine import examine
 from taquin.puzzle.packed import MOST_IN_U4, MOST_IN_U8, pack
 from taquin.puzzle.parity import check
@@ -34,8 +35,6 @@ CHUNK_MOST: Final = 250_000
 """Boards in one chunk where the caller does not say."""
 ITEMS_MOST: Final = 20_000
 """The same for boards that come one by one, as lists of Python, which take ten times the memory of an array."""
-LINE_MOST: Final = 2_000_000
-"""Characters of the longest line that is read."""
 LARGEST: Final[dict[str, int]] = {"u4": MOST_IN_U4, "u8": MOST_IN_U8, "u16": 65_535}
 LOOKED_AT: Final = 100
 """Boards at the beginning of a source in which its shape is looked for."""
@@ -239,29 +238,18 @@ def file_boards(name: str, file: TextIO) -> Iterator[Any]:
     Raises:
         BadInput: the file holds no board, or a line that is longer than any board.
     """
-    lines = _lines(name, file)
-    first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
-    rest = chain([first], lines)
+    is_json, lines = board_lines(name, file)
     boards: Iterator[Any]
-    if first[1].lstrip().startswith(("[", "{")):
-        boards = (_json_value(line) for _, line in rest if line.strip())
+    if is_json:
+        boards = (_json_value(line) for _, line in lines if line.strip())
     else:
-        boards = (board for _, board in parse_boards(rest))
+        boards = (board for _, board in parse_boards(lines))
     empty = True
     for board in boards:
         empty = False
         yield board
     if empty:
         raise BadInput(f"{name} holds no board")
-
-
-def _lines(name: str, file: TextIO) -> Iterator[tuple[int, str]]:
-    number = 0
-    while line := file.readline(LINE_MOST):
-        number += 1
-        if len(line) == LINE_MOST and not line.endswith("\n"):
-            raise BadInput(f"{name}:{number} is longer than {LINE_MOST:,} characters: no board is")
-        yield number, line
 
 
 def _json_value(line: str) -> Any:
