@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
+from taquin import Client
 from taquin.connection import connect
 from taquin.errors import Busy, Conflict, Unknown
 from taquin.jobs import OUTCOMES, ChunkRecord, Jobs
@@ -196,6 +197,23 @@ def test_a_job_can_be_cancelled_in_a_full_redis():
             jobs.cancel("j")
             assert jobs.read("j").state == "cancelled"
             assert not redis.keys("taquin:work:*")
+
+
+def test_what_is_left_of_a_job_does_not_stand_in_the_way_of_the_next(jobs, redis):
+    begin(jobs, 2, 1)
+    jobs.commit("j:0", b"old", (2, 0, 0, 0), [])
+    redis.delete("taquin:job:j")
+    begin(jobs, 1)
+    record = jobs.read("j")
+    assert (record.state, record.chunks, record.boards) == ("sealed", 1, 1)
+    assert jobs.read_chunk("j", 0).answer is None
+
+
+def test_a_job_that_lost_its_chunks_says_so_and_is_not_taken_for_a_short_one(jobs, redis, settings):
+    begin(jobs, 1, 1)
+    redis.delete("taquin:chunks:j")
+    with Client(settings=settings) as client, pytest.raises(Unknown, match="chunk 0 of job j is gone"):
+        next(client.job("j").results(1))
 
 
 def test_the_list_of_jobs_does_not_grow_though_nobody_reads_it(jobs, redis):

@@ -117,6 +117,10 @@ function jobs.open(job, request, keep, state)
   redis.call('HSET', job_key(job), 'request', request, 'state', state, 'chunks', 0, 'boards', 0, 'committed', 0,
     'solvable', 0, 'unsolvable', 0, 'repaired', 0, 'invalid', 0, 'dead', 0, 'pooled', 0,
     'keep', keep, 'created', number(now))
+  -- Of an earlier job of this name a part may be left, where keys were deleted or evicted.
+  for _, name in ipairs({'answers:', 'chunks:', 'notes:'}) do
+    redis.call('DEL', prefix .. name .. job)
+  end
   redis.call('ZADD', prefix .. 'jobs', number(now), job)
   -- Where nobody lists the jobs, their list grows no longer than they are kept.
   for _, old in ipairs(redis.call('ZRANGE', prefix .. 'jobs', 0, 9)) do

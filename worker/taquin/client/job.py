@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from taquin.client.core import pause
-from taquin.errors import TimedOut
+from taquin.errors import TimedOut, Unknown
 from taquin.messages import JobRequest
 
 if TYPE_CHECKING:
@@ -184,13 +184,17 @@ class Job:
             None if they are still to come, ``end`` behind the last chunk.
 
         Raises:
-            Unknown: the job has expired.
+            Unknown: the job has expired, or a part of it is gone.
         """
         record = self._jobs.read_chunk(self.id, k)
         if record.answer is not None:
             return self._reader.read(k, start, record.answer, record.notes)
         if record.boards is None:
-            return None if record.job == "open" else "end"
+            if record.job == "open":
+                return None
+            if k < self._jobs.read(self.id).chunks:
+                raise Unknown(f"chunk {k} of job {self.id} is gone: keys were deleted or evicted; submit it again")
+            return "end"
         if record.state == "dead" or (record.state is None and record.job != "cancelled"):
             return self._reader.without(k, start, record.boards, DEAD)
         return None if record.state else self._reader.without(k, start, record.boards, CANCELLED)
