@@ -12,7 +12,7 @@ PLAIN_UNITS = 1_000
 HARM = ("segfault", "memory", "exhaust", "loop", "hang", "fail")
 
 
-def rows_of(outcome, folder, beside, **load):
+def row_beside_plain(outcome, folder, beside, **load):
     """Return the row of a run, with plain Celery beside it if that is wanted."""
     if not beside:
         return row(outcome)
@@ -35,7 +35,7 @@ def test_poison_costs_its_attempts_and_nobody_elses(seed, long, beside, folder, 
         special=words,
         may_die=HARM,
     )
-    record_property("row", rows_of(outcome, folder, beside, seed=seed, special=words, may_die=HARM))
+    record_property("row", row_beside_plain(outcome, folder, beside, seed=seed, special=words, may_die=HARM))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts == 0
@@ -54,7 +54,7 @@ def test_work_that_ends_its_worker_ends_as_well(seed, beside, folder, record_pro
         special=words,
         may_die=words,
     )
-    record_property("row", rows_of(outcome, folder, beside, seed=seed, special=words, may_die=words))
+    record_property("row", row_beside_plain(outcome, folder, beside, seed=seed, special=words, may_die=words))
     outcome.must_hold()
     assert len(outcome.findings.dead) == len(words)
     assert outcome.restarts >= 3
